@@ -139,7 +139,7 @@ def test_a_transaction_sees_what_it_changes_itself(shop: Company, is_erased: boo
         if is_erased:
             john = transaction.find("user", Key.by_name("john.doe"))
             assert john is not None
-            transaction.erase(john)
+            transaction.erase([john])
         else:
             version = service.version + 1
             document = service.document | {"owners": [jane]}

@@ -384,8 +384,8 @@ class Transaction(Protocol):
     def remember_relations(self, entity_ids: Collection[str]) -> None:
         """Load owners, followers, downstream assets and ancestors of these entities, which are erased together."""
 
-    def erase(self, entity: Stored) -> None:
-        """Remove an entity and all that hangs on it, except its versions."""
+    def erase(self, erased: Sequence[Stored]) -> None:
+        """Remove entities and all that hangs on them, except their versions."""
 
     def follow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
         """Make the user a follower, perhaps of a column, as of the event of this write; False if they were one."""

@@ -59,6 +59,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     for entity in reversed(descendants):
         _delete_one(record, entity, also_gone, hard=hard)
     result = _delete_one(record, target, also_gone, hard=hard)
+    record.transaction.erase([one for one in (*descendants, target) if hard or not _can_be_soft(one)])
     return record.join(result, {entity.id for entity in descendants}, since=since)
 
 
@@ -151,7 +152,7 @@ def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], *, ha
     if not hard and _can_be_soft(entity):
         return record.change(entity, entity.document | {"deleted": True}, EventType.ENTITY_SOFT_DELETED)
     record.rules.before_removal(record, entity, also_gone)
-    return record.remove(entity)
+    return record.note_removal(entity)
 
 
 def _deletion_of(record: Record, entity: Stored) -> Document | None:

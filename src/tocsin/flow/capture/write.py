@@ -299,7 +299,12 @@ class Record:
 
     def remove(self, old: Stored) -> Written:
         """Erase an entity for good."""
-        self.transaction.erase(old)
+        written = self.note_removal(old)
+        self.transaction.erase([old])
+        return written
+
+    def note_removal(self, old: Stored) -> Written:
+        """Record that an entity goes for good; it is erased with what goes together with it."""
         field_change = FieldChange(name="entity", old_value=_as_in_events(old.document))
         description = ChangeDescription(fields_deleted=(field_change,), previous_version=old.version)
         reasons = (DELETED_WHILE_READ,) if old.id in self.read_ids else ()

@@ -20,7 +20,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     cast,
-    delete,
     func,
     insert,
     or_,
@@ -51,7 +50,7 @@ from tocsin.model.entity import Document
 from tocsin.store.catalogue.relations.past import CONSUMER, Relation
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
 from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
-from tocsin.store.database.keys import is_one_of, rows_by_key
+from tocsin.store.database.keys import delete_by_key, is_one_of, rows_by_key
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import change_event, entity
@@ -187,14 +186,15 @@ class SqlChangeRequests:
         return [_answer_of(row) for row in self._connection.execute(_answers_to(request_id))]
 
 
-def erase(connection: Connection, entity_id: str) -> list[Relation]:
-    """Remove an asset or a person who is about to go from the consumers of all requests; return what it was to them.
+def erase(connection: Connection, entity_ids: Collection[str]) -> list[Relation]:
+    """Remove assets or people who are about to go from the consumers of all requests; return what they were to them.
 
     ``since_offset`` is that of the first event about the request since it was added; None: there was none.
     """
-    columns = (_CONSUMER.request_id, _CONSUMER.consumer_type, func.coalesce(_CONSUMER.added_at_ms, 0))
-    deletion = delete(change_request_consumer).where(_CONSUMER.consumer_id == entity_id).returning(*columns)
-    removed_rows = connection.execute(deletion).all()
+    added_ms = func.coalesce(_CONSUMER.added_at_ms, 0)
+    columns = (_CONSUMER.request_id, _CONSUMER.consumer_id, _CONSUMER.consumer_type, added_ms)
+    removed_rows = list(rows_by_key(connection, select(*columns), _CONSUMER.consumer_id, entity_ids))
+    delete_by_key(connection, _CONSUMER.consumer_id, entity_ids)
     if not removed_rows:
         return []
     events = _events_about(connection, {row.request_id for row in removed_rows})
@@ -202,11 +202,11 @@ def erase(connection: Connection, entity_id: str) -> list[Relation]:
         {
             "entity_id": request_id,
             "relation": CONSUMER,
-            "other_id": entity_id,
+            "other_id": consumer_id,
             "other_type": consumer_type,
             "since_offset": min((offset for at_ms, offset in events[request_id] if at_ms >= added_at_ms), default=None),
         }
-        for request_id, consumer_type, added_at_ms in removed_rows
+        for request_id, consumer_id, consumer_type, added_at_ms in removed_rows
     ]
 
 

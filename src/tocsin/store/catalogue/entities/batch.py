@@ -104,6 +104,7 @@ class SqlBatch(SqlTransaction):
                 self._renamed.clear()
                 self._column_follows.clear()
                 self._remembered.clear()
+                self._edges.clear()
                 self._parts.clear()
             raise
         else:

@@ -53,7 +53,7 @@ from tocsin.store.catalogue.relations.source_links import SqlSourceLinks
 from tocsin.store.database import tables
 from tocsin.store.database.documents import REFERENCE, STORED, Row, curated_text, entity_of, reference_of, to_text
 from tocsin.store.database.entity_tables import renaming
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import delete_by_key, rows_by_key
 from tocsin.store.database.snapshots import newest_version
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog import log
@@ -118,6 +118,7 @@ class SqlTransaction:
         self._renamed = RenamingRows()
         self._column_follows = ColumnFollowRows()
         self._remembered: dict[str, list[Relation]] = {}
+        self._edges: dict[str, list[Edge]] = {}
         self._parts: dict[str, list[dict[str, object]]] = {}
         self._inherited: dict[Entry, Heritage] = {}
 
@@ -277,34 +278,39 @@ class SqlTransaction:
         self._renamed.add(new, relabelling)
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
-        """Load owners, followers, downstream assets and ancestors of entities that are about to be erased together."""
+        """Load owners, followers, edges and ancestors of entities that are about to be erased together."""
         self._remembered |= past.relations_of(self._connection, set(entity_ids))
+        self._edges |= edges.edges_touching(self._connection, set(entity_ids))
 
-    def erase(self, entity: Stored) -> None:
-        """Remove an entity and all that hangs on it, except its versions."""
-        if entity.id not in self._remembered:
-            self.remember_relations([entity.id])
-        self._relations.end(entity.id, self._remembered.pop(entity.id))
-        self._relations.end(entity.id, past.relations_to(self._connection, entity))
-        self.touched.add(entity.entity_type)
+    def erase(self, erased: Sequence[Stored]) -> None:
+        """Remove entities and all that hangs on them, except their versions, by as many statements as one of them."""
+        ids = {one.id for one in erased}
+        if unknown_ids := ids - self._remembered.keys():
+            self.remember_relations(unknown_ids)
+        relations_to = past.relations_to(self._connection, erased)
+        for entity in erased:
+            self._relations.end(entity.id, [*self._remembered.pop(entity.id), *relations_to[entity.id]])
+            self.touched.add(entity.entity_type)
+            rules_revision.note(self._connection, entity, None)
+            tokens.note(self._connection, entity, None)
         self._inherited.clear()
-        rules_revision.note(self._connection, entity, None)
-        tokens.note(self._connection, entity, None)
-        projections.erase(self._connection, entity.id)
-        if entity.entity_type in REMEMBERED:
-            former_names.record_former_names(self._connection, [(entity.entity_type, entity.fqn, entity.id)])
-        self._run(delete(renaming).where(renaming.c.entity_id == entity.id))
-        edges.erase(self._connection, entity.id)
-        source_links.erase(self._connection, entity.id)
-        self._relations.end(entity.id, change_requests.erase(self._connection, entity.id))
-        self._parts[entity.id] = parts_about(self._connection, entity.id)
-        erase_about(self._connection, entity.id)
-        erase_series(self._connection, entity.id)
-        if entity.entity_type == "user":
-            identities.forget(self._connection, entity.id)
-            forget_sender(self._connection, entity.id, entity.document["name"])
-            erase_follower(self._connection, entity.id)
-        self._run(delete(tables.entity).where(_ENTITY.id == entity.id))
+        self._edges.clear()
+        projections.erase(self._connection, ids)
+        former_holders = [(one.entity_type, one.fqn, one.id) for one in erased if one.entity_type in REMEMBERED]
+        former_names.record_former_names(self._connection, former_holders)
+        delete_by_key(self._connection, renaming.c.entity_id, ids)
+        edges.erase(self._connection, ids)
+        source_links.erase(self._connection, ids)
+        for relation in change_requests.erase(self._connection, ids):
+            self._relations.end(str(relation["other_id"]), [relation])
+        self._parts |= parts_about(self._connection, ids)
+        erase_about(self._connection, ids)
+        erase_series(self._connection, ids)
+        for user in (one for one in erased if one.entity_type == "user"):
+            identities.forget(self._connection, user.id)
+            forget_sender(self._connection, user.id, user.document["name"])
+            erase_follower(self._connection, user.id)
+        delete_by_key(self._connection, _ENTITY.id, ids)
 
     def follow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
         """Make the user a follower, perhaps of a column, as of the event of this write; False if they were one."""
@@ -340,7 +346,8 @@ class SqlTransaction:
 
     def edges_of(self, entity_id: str) -> list[Edge]:
         """Return every lineage edge that leads from or to an entity, or whose data it moves."""
-        return edges.edges_touching(self._connection, entity_id)
+        known_edges = self._edges.get(entity_id)
+        return edges.edges_touching(self._connection, [entity_id])[entity_id] if known_edges is None else known_edges
 
     def read_by_others(self, entity_ids: Collection[str]) -> Collection[str]:
         """Return the ids of those of these entities that something reads, or that move what something reads."""

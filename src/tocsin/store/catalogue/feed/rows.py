@@ -5,7 +5,8 @@ Implements ``ThreadRows`` of ``flow/capture/thread_ports.py``. Next: ``store/cat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, or_, select, update
@@ -19,6 +20,7 @@ from tocsin.model.thread import FACTS, PartTaken, StoredThread, ThreadPart, Thre
 from tocsin.store.database import documents
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.feed_tables import task_number, thread, thread_part, thread_post, tombstone_part
+from tocsin.store.database.keys import delete_by_key, rows_by_key
 from tocsin.store.database.tables import entity, membership
 
 _THREAD, _POST, _PART, _GONE = thread.c, thread_post.c, thread_part.c, tombstone_part.c
@@ -202,18 +204,21 @@ def place_parts(connection: Connection, thread_id: str, log_offset: int) -> None
     connection.execute(departures.values(log_offset=log_offset - 1))
 
 
-def erase_about(connection: Connection, entity_id: str) -> None:
-    """Remove every thread about an entity that is erased, and every part that it, as a user or a team, had."""
-    threads = select(_THREAD.id).where(_THREAD.about_id == entity_id)
-    for table in _BELOW:
-        connection.execute(delete(table).where(table.c.thread_id.in_(threads)))
-    connection.execute(delete(thread).where(_THREAD.about_id == entity_id))
-    connection.execute(delete(thread_part).where(_PART.principal_id == entity_id))
+def erase_about(connection: Connection, entity_ids: Collection[str]) -> None:
+    """Remove every thread about entities that are erased, and every part that they, as users or teams, had."""
+    threads = select(_THREAD.id, _THREAD.about_id)
+    thread_ids = {row.id for row in rows_by_key(connection, threads, _THREAD.about_id, entity_ids)}
+    for column in (*(table.c.thread_id for table in _BELOW), _THREAD.id) if thread_ids else ():
+        delete_by_key(connection, column, thread_ids)
+    delete_by_key(connection, _PART.principal_id, entity_ids)
 
 
-def parts_about(connection: Connection, entity_id: str) -> list[dict[str, object]]:
-    """Return who has a part in the threads about an entity, as rows of ``tombstone_part`` without the offset."""
-    return [dict(row) for row in connection.execute(_KEPT.where(_THREAD.about_id == entity_id)).mappings()]
+def parts_about(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[dict[str, object]]]:
+    """Return who has a part in the threads about entities, as rows of ``tombstone_part`` without the offset."""
+    parts: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for row in rows_by_key(connection, _KEPT, _THREAD.about_id, entity_ids):
+        parts[row.about_id].append(dict(row._mapping))
+    return parts
 
 
 def keep_parts(connection: Connection, log_offset: int, parts: Sequence[dict[str, object]]) -> None:

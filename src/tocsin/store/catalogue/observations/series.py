@@ -6,10 +6,10 @@ timestamp.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, insert, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.errors import InvalidInput
@@ -18,6 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.report import Line, StoredReport
 from tocsin.store.database.bulk import BulkInsert
 from tocsin.store.database.documents import from_text, to_text
+from tocsin.store.database.keys import delete_by_key
 from tocsin.store.database.observation_tables import (
     attachment,
     entity_usage,
@@ -122,15 +123,22 @@ class SqlAttachments:
         return self._run(delete(attachment).where(_is_attachment(entity_id, kind))).rowcount > 0
 
 
-def erase(connection: Connection, entity_id: str) -> None:
-    """Remove an entity's series and attachments."""
-    member, incident = suite_member.c, incident_status.c
-    connection.execute(delete(series).where(_ROW.entity_id == entity_id))
-    connection.execute(delete(attachment).where(attachment.c.entity_id == entity_id))
-    connection.execute(delete(entity_usage).where(entity_usage.c.entity_id == entity_id))
-    connection.execute(delete(incident_status).where(incident.test_case_id == entity_id))
-    connection.execute(delete(suite_run).where(suite_run.c.suite_id == entity_id))
-    connection.execute(delete(suite_member).where(or_(member.suite_id == entity_id, member.test_case_id == entity_id)))
+_NAMING = (
+    _ROW.entity_id,
+    attachment.c.entity_id,
+    entity_usage.c.entity_id,
+    incident_status.c.test_case_id,
+    suite_run.c.suite_id,
+    suite_member.c.suite_id,
+    suite_member.c.test_case_id,
+)
+"""Every column of series and attachments that names an entity."""
+
+
+def erase(connection: Connection, entity_ids: Collection[str]) -> None:
+    """Remove the series and attachments of entities."""
+    for column in _NAMING:
+        delete_by_key(connection, column, entity_ids)
 
 
 def _is_of_line(line: Line) -> Any:  # Any: SQLAlchemy's condition

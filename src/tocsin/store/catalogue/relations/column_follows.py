@@ -16,6 +16,7 @@ from tocsin.model.columns import column_fqns, path_below, removed_columns
 from tocsin.store.catalogue.relations.follow_choices import forget_follow
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.follow_tables import column_follow, follow_refusal
+from tocsin.store.database.keys import present_keys
 
 _FOLLOW = column_follow.c
 _HOLD = text("SELECT pg_advisory_xact_lock(hashtext('tocsin column follow'), hashtext(:key))")
@@ -50,6 +51,8 @@ class ColumnFollowRows:
 
     def write(self, connection: Connection, events: Sequence[tuple[int, ChangeEvent]]) -> None:
         """Store what the events of a transaction, each with its offset, have begun and ended."""
+        erased_ids = {event.entity_id for _, event in events if event.event_type is EventType.ENTITY_DELETED}
+        followed_ids = present_keys(connection, _FOLLOW.entity_id, erased_ids) if erased_ids else set()
         for at, event in events:
             for key in self._begun.pop(event.entity_id, ()):
                 names = ("entity_id", "column_path", "user_id")
@@ -59,7 +62,8 @@ class ColumnFollowRows:
                 is_it = _FOLLOW.entity_id == entity_id, _FOLLOW.column_path == path, _FOLLOW.user_id == user_id
                 is_current = _FOLLOW.until_offset == NO_END
                 connection.execute(update(column_follow).where(*is_it, is_current).values(until_offset=at - 1))
-            _end_with_columns(connection, event, at)
+            if event.entity_id not in erased_ids - followed_ids:
+                _end_with_columns(connection, event, at)
 
     def clear(self) -> None:
         """Forget what was noted: it was taken back."""

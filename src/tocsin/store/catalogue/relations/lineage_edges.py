@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, delete, insert, select, union
+from sqlalchemy import Connection, Select, and_, delete, insert, select
 
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.model.stored import Stored
 from tocsin.store.database import tables
 from tocsin.store.database.documents import from_text, reference_of, to_text
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import delete_by_key, rows_by_key
 from tocsin.store.database.tables import lineage_carrier
 
 _EDGE, _CARRIER = tables.lineage_edge.c, lineage_carrier.c
@@ -64,16 +64,26 @@ def find(connection: Connection, from_id: str, to_id: str) -> Edge | None:
     return None if row is None else edge_of(row)
 
 
-def edges_touching(connection: Connection, entity_id: str) -> list[Edge]:
-    """Return every edge that leads from or to an asset, or whose data it moves."""
-    keys = (_EDGE.from_id, _EDGE.to_id)
-    edge_keys = union(
-        select(*keys).where(_EDGE.from_id == entity_id),
-        select(*keys).where(_EDGE.to_id == entity_id),
-        select(_CARRIER.from_id, _CARRIER.to_id).where(_CARRIER.carrier_id == entity_id),
-    ).subquery()
-    query = EDGES.join(edge_keys, and_(edge_keys.c.from_id == _EDGE.from_id, edge_keys.c.to_id == _EDGE.to_id))
-    return read(connection, query)
+def edges_touching(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Edge]]:
+    """Return, for each of these assets, every edge that leads from or to it, or whose data it moves, by names."""
+    touching: dict[str, dict[tuple[str, str], Edge]] = {one: {} for one in entity_ids}
+    for column in (_EDGE.from_id, _EDGE.to_id):
+        for edge in map(edge_of, rows_by_key(connection, EDGES, column, entity_ids)):
+            place = str(edge.from_["id"]), str(edge.to["id"])
+            for end in touching.keys() & set(place):
+                touching[end][place] = edge
+    carriers = select(_CARRIER.carrier_id, _CARRIER.from_id, _CARRIER.to_id)
+    carrier_rows = rows_by_key(connection, carriers, _CARRIER.carrier_id, entity_ids)
+    carrier_ids = {(row.from_id, row.to_id): row.carrier_id for row in carrier_rows}
+    for edge in map(edge_of, rows_by_key(connection, EDGES, _EDGE.from_id, {from_id for from_id, _ in carrier_ids})):
+        place = str(edge.from_["id"]), str(edge.to["id"])
+        if place in carrier_ids:
+            touching[carrier_ids[place]][place] = edge
+    return {one: sorted(by_place.values(), key=_names_of) for one, by_place in touching.items()}
+
+
+def _names_of(edge: Edge) -> tuple[str, str]:
+    return str(edge.from_["fullyQualifiedName"]), str(edge.to["fullyQualifiedName"])
 
 
 def read_by_others(connection: Connection, entity_ids: Collection[str]) -> set[str]:
@@ -122,12 +132,10 @@ def remove(connection: Connection, from_id: str, to_id: str) -> dict[str, object
     return None if row is None else {"other_type": row.to_type, "since_offset": row.since_offset}
 
 
-def erase(connection: Connection, entity_id: str) -> None:
-    """Remove every row that names an entity which is about to go."""
-    for column in (_EDGE.from_id, _EDGE.to_id):
-        connection.execute(delete(tables.lineage_edge).where(column == entity_id))
-    for column in (_CARRIER.from_id, _CARRIER.to_id, _CARRIER.carrier_id):
-        connection.execute(delete(lineage_carrier).where(column == entity_id))
+def erase(connection: Connection, entity_ids: Collection[str]) -> None:
+    """Remove every row that names entities which are about to go."""
+    for column in (_EDGE.from_id, _EDGE.to_id, _CARRIER.from_id, _CARRIER.to_id, _CARRIER.carrier_id):
+        delete_by_key(connection, column, entity_ids)
 
 
 def _columns(details: Document, of_from: Callable[[str], str], of_to: Callable[[str], str]) -> Document:

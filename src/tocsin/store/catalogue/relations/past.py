@@ -179,19 +179,23 @@ class RelationChanges:
         What is hard-deleted together is gone at one moment: each of these events sees the relations before it.
         """
         together = {event.entity_id for _, event in events if event.event_type is EventType.ENTITY_DELETED}
+        kept_relations, stones = list[Relation](), list[dict[str, object]]()
         for at, event in events:
             ended_relations = self._begin_and_end(connection, event, at)
             if event.entity_id not in together:
-                self._keep(connection, ended_relations, at - 1)
+                kept_relations += self._kept_rows(ended_relations, at - 1)
                 continue
             own_relations = [one for one in ended_relations if one["entity_id"] == event.entity_id]
             # A relation of what is deleted as well is among its own, those of others to it are not.
             relations_of_others = [one for one in ended_relations if one["entity_id"] not in together]
-            stored_relations = self._keep(connection, own_relations, events[-1][0])
-            self._keep(connection, relations_of_others, events[-1][0])
-            relation_count = sum(one["relation"] in _COUNTED for one in stored_relations)
-            stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": relation_count}
-            connection.execute(insert(tombstone), stone)
+            own_rows = self._kept_rows(own_relations, events[-1][0])
+            kept_relations += [*own_rows, *self._kept_rows(relations_of_others, events[-1][0])]
+            relation_count = sum(one["relation"] in _COUNTED for one in own_rows)
+            stones.append({"log_offset": at, "entity_id": event.entity_id, "relation_count": relation_count})
+        if kept_relations:
+            connection.execute(insert(past_relation), kept_relations)
+        if stones:
+            connection.execute(insert(tombstone), stones)
 
     def clear(self) -> None:
         """Forget what was noted: it was taken back."""
@@ -208,8 +212,8 @@ class RelationChanges:
             self._since[relation, row_key] = at
         return [one for key in keys for one in self._ended.pop(key, ())]
 
-    def _keep(self, connection: Connection, ended: Iterable[Relation], until: int) -> list[Relation]:
-        """Store relations that have ended, each once; return those that held for at least one event."""
+    def _kept_rows(self, ended: Iterable[Relation], until: int) -> list[Relation]:
+        """Return relations that have ended as they are kept, each once: those that held for at least one event."""
         relations_by_place: dict[tuple[object, ...], Relation] = {}
         for relation in ended:
             since = self._since.pop(_place(relation), relation["since_offset"])
@@ -221,8 +225,6 @@ class RelationChanges:
                     "since_offset": since,
                     "until_offset": until,
                 }
-        if relations_by_place:
-            connection.execute(insert(past_relation), list(relations_by_place.values()))
         return list(relations_by_place.values())
 
 
@@ -246,9 +248,19 @@ def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[st
     return relations
 
 
-def relations_to(connection: Connection, erased: Stored) -> list[Relation]:
-    """Return the relations of others to an entity that is about to be erased."""
-    queries = [_relations(_EDGES, "to_id", [erased.id])]
+def relations_to(connection: Connection, erased_entities: Collection[Stored]) -> dict[str, list[Relation]]:
+    """Return the relations of others to each of these entities, which are about to be erased."""
+    names = {one.id: one.fqn for one in erased_entities}
+    relations = {one.id: _special_relations_to(connection, one) for one in erased_entities}
+    for chunk in chunks_of(sorted(names)):
+        for row in connection.execute(_relations(_EDGES, "to_id", chunk)):
+            relations[row.other_id].append(dict(row._mapping) | {"other_fqn": names[row.other_id]})
+    return relations
+
+
+def _special_relations_to(connection: Connection, erased: Stored) -> list[Relation]:
+    """Return the relations of others that only an entity of its type has."""
+    queries: list[Select[Any]] = []
     if erased.entity_type in ("user", "team"):
         ways = ((_OWNERS, "owner_id"), (_FOLLOWERS, "user_id"), (_MEMBERS, "team_id"), (_MEMBERS, "member_id"))
         queries += [_relations(source, by, [erased.id]) for source, by in ways]
@@ -256,8 +268,7 @@ def relations_to(connection: Connection, erased: Stored) -> list[Relation]:
         queries += [_relations(one, "target_id", [erased.id]) for one in (_DOMAINS, _PRODUCTS)]
     if erased.entity_type == "dashboard":
         queries.append(_relations(_SHOWN, "entity_id", [erased.id]))
-    relations = [dict(row._mapping) for query in queries for row in connection.execute(query)]
-    return [{**row, "other_fqn": erased.fqn} if row["relation"] == DOWNSTREAM else row for row in relations]
+    return [dict(row._mapping) for query in queries for row in connection.execute(query)]
 
 
 def forget(connection: Connection, through: int) -> None:

@@ -6,9 +6,9 @@ A team's members and a user's teams are stored only here: two documents would ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
+from sqlalchemy import Connection, Select, Table, delete, insert, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.capture import nested_references
@@ -23,6 +23,7 @@ from tocsin.store.database import tables
 from tocsin.store.database.documents import Row, reference_of
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.follow_tables import dismissed_recommendation, idle_follow, recommendation
+from tocsin.store.database.keys import delete_by_key
 from tocsin.store.database.people_tables import name_look, team_preference
 
 Entry = tuple[str, str, str]
@@ -32,6 +33,27 @@ _REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
 """The lists of references that have no table of their own."""
 _POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested_references.KEYS)
 """Every key of a document that is projected to rows of references."""
+
+_NAMING = (
+    tables.person.c.user_id,
+    name_look.c.entity_id,
+    team_preference.c.team_id,
+    tables.entity_tag.c.entity_id,
+    tables.ownership.c.entity_id,
+    tables.ownership.c.owner_id,
+    entity_reference.c.entity_id,
+    entity_reference.c.target_id,
+    tables.membership.c.team_id,
+    tables.membership.c.member_id,
+    tables.follow.c.entity_id,
+    tables.follow.c.user_id,
+    dismissed_recommendation.c.entity_id,
+    dismissed_recommendation.c.user_id,
+    recommendation.c.user_id,
+    idle_follow.c.entity_id,
+    idle_follow.c.user_id,
+)
+"""Every column that names an entity, a user or a team."""
 
 
 def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]]) -> None:
@@ -68,25 +90,10 @@ def relabel(connection: Connection, old: Stored, new: Stored, names: LabelNames)
             connection.execute(update(tables.entity_tag).where(*is_it).values(since_offset=since[old_name]))
 
 
-def erase(connection: Connection, entity_id: str) -> None:
-    """Remove every row that an entity, a user or a team has in any of these tables."""
-    tag, owner, member, follow = tables.entity_tag.c, tables.ownership.c, tables.membership.c, tables.follow.c
-    refers = entity_reference.c
-    connection.execute(delete(tables.person).where(tables.person.c.user_id == entity_id))
-    connection.execute(delete(name_look).where(name_look.c.entity_id == entity_id))
-    connection.execute(delete(team_preference).where(team_preference.c.team_id == entity_id))
-    connection.execute(delete(tables.entity_tag).where(tag.entity_id == entity_id))
-    connection.execute(delete(tables.ownership).where(or_(owner.entity_id == entity_id, owner.owner_id == entity_id)))
-    connection.execute(
-        delete(entity_reference).where(or_(refers.entity_id == entity_id, refers.target_id == entity_id))
-    )
-    connection.execute(delete(tables.membership).where(or_(member.team_id == entity_id, member.member_id == entity_id)))
-    connection.execute(delete(tables.follow).where(or_(follow.entity_id == entity_id, follow.user_id == entity_id)))
-    is_about = or_(dismissed_recommendation.c.entity_id == entity_id, dismissed_recommendation.c.user_id == entity_id)
-    connection.execute(delete(dismissed_recommendation).where(is_about))
-    connection.execute(delete(recommendation).where(recommendation.c.user_id == entity_id))
-    is_of = or_(idle_follow.c.entity_id == entity_id, idle_follow.c.user_id == entity_id)
-    connection.execute(delete(idle_follow).where(is_of))
+def erase(connection: Connection, entity_ids: Collection[str]) -> None:
+    """Remove every row that these entities, users or teams have in any of these tables."""
+    for column in _NAMING:
+        delete_by_key(connection, column, entity_ids)
 
 
 def projected_rows(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:

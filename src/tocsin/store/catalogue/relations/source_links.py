@@ -5,10 +5,13 @@ A row commits with the edge or the follower itself. Next: ``sources/openmetadata
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, and_, delete, or_, select
+from collections.abc import Collection
+
+from sqlalchemy import Connection, and_, delete, select
 
 from tocsin.model.source_link import SourceLink
 from tocsin.store.database.engine import insert_into
+from tocsin.store.database.keys import delete_by_key
 from tocsin.store.database.source_tables import source_link
 from tocsin.store.database.tables import change_event, follow
 
@@ -46,6 +49,7 @@ class SqlSourceLinks:
         return self._connection.execute(select(follow.c.user_id).where(is_it)).first() is not None
 
 
-def erase(connection: Connection, entity_id: str) -> None:
-    """Remove every row that names an entity or a person who is about to go."""
-    connection.execute(delete(source_link).where(or_(_LINK.from_id == entity_id, _LINK.to_id == entity_id)))
+def erase(connection: Connection, entity_ids: Collection[str]) -> None:
+    """Remove every row that names entities or people who are about to go."""
+    for column in (_LINK.from_id, _LINK.to_id):
+        delete_by_key(connection, column, entity_ids)

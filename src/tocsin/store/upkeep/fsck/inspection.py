@@ -126,7 +126,7 @@ def _repair(connection: Connection, entity_id: str) -> int:
     query = select(entity).where(entity.c.id == entity_id).with_for_update()
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
-        projections.erase(connection, entity_id)
+        projections.erase(connection, [entity_id])
         return 1
     stored = entities.readable_entity(dict(row))
     if stored is None:

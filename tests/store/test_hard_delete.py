@@ -1,0 +1,56 @@
+"""Tests of a hard delete of a container on both stores: all that lies below it goes by as many statements as little."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sqlalchemy import Engine, select
+from tests.company import SmallCompany
+from tests.store.test_subscriptions import counted_statements
+
+from tocsin.model.change import EventType
+from tocsin.model.people import SYSTEM
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import entity, follow, lineage_edge, ownership, past_relation, tombstone
+from tocsin.store.eventlog.log import EventLog
+
+
+def fill_schema(company: SmallCompany, schema: str, count: int) -> list[str]:
+    """Put a schema of tables, each with owner, follower and an edge to the next and to what stays; return their ids."""
+    company.put("databaseSchema", {"name": schema, "database": "pg.store"})
+    columns = [{"name": "id", "dataType": "INT"}]
+    owner = [{"type": "user", "name": "ben"}]
+    names = [f"{schema}{number}" for number in range(count)]
+    for name in names:
+        place = {"name": name, "databaseSchema": f"pg.store.{schema}"}
+        company.put("table", {**place, "columns": columns, "owners": owner})
+        company.writes.follow("table", company.ids[name], company.ids["cem"], actor=company.actor("cem"))
+    for name, other_name in zip(names, [*names[1:], "revenue"], strict=True):
+        ends = {"fromEntity": company.ids[name], "toEntity": company.ids[other_name]}
+        edge = {side: {"type": "table", "id": one} for side, one in ends.items()}
+        company.writes.put_edge(edge, actor=SYSTEM)
+    return [company.ids[name] for name in names]
+
+
+def test_a_schema_goes_with_its_tables_by_as_many_statements_as_with_few(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    counts = []
+    for schema, count in (("little", 2), ("much", 40)):
+        ids = fill_schema(company, schema, count)
+        last = len(EventLog(store_engine).read(0, 10_000))
+        with counted_statements(store_engine) as statements:
+            company.writes.delete("databaseSchema", company.key(schema), actor=SYSTEM, hard=True, recursive=True)
+        counts.append(len(statements))
+        events = [one.event for one in EventLog(store_engine).read(0, 10_000)[last:]]
+        deletions = [one.entity_id for one in events if one.event_type is EventType.ENTITY_DELETED]
+        assert (set(deletions), deletions[-1]) == ({*ids, company.ids[schema]}, company.ids[schema])
+        updated_ids = [one.entity_id for one in events if one.entity_id not in deletions]
+        assert updated_ids == [company.ids["revenue"]], "what stays is told that it has lost a source"
+        with reading(store_engine) as connection:
+            for column in (entity.c.id, lineage_edge.c.from_id, follow.c.entity_id, ownership.c.entity_id):
+                assert connection.execute(select(column).where(column.in_(ids))).all() == []
+            of_them = select(past_relation.c.relation).where(past_relation.c.entity_id.in_(ids))
+            relations = Counter(connection.scalars(of_them))
+            stones = connection.scalars(select(tombstone.c.entity_id).where(tombstone.c.entity_id.in_(ids))).all()
+        assert {relations[one] for one in ("owner", "follower", "downstream")} == {count} == {len(stones)}
+    assert counts[1] - counts[0] <= 4, counts

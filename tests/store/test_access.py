@@ -357,6 +357,21 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
     assert [remainder_of(permissions, one) for one in everything] == [refusal, (to_bert, []), refusal, refusal]
 
 
+def test_who_made_a_change_has_no_display_name_in_messages_to_who_may_not_see_them(small: Small) -> None:
+    small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    small.policy("NoPeople", rule("deny", "ViewAll", on="user"))
+    small.make("role", "Alone", policies=["NoPeople"])
+    _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Alone"]}])
+    small.table("sold", description="Sold.")
+    event = small.company.log.read(0, 1_000)[-1].event
+    author = {"user_id": small.ids["bert"], "user_name": "Bert Kanarienvogel"}
+    for name, shown_name in (("anna", "bert"), ("bert", "Bert Kanarienvogel")):
+        message = _dispatch_of(event.model_copy(update=author), "", small.ids[name])
+        part, _ = Permitted(small.engine).permitted_part(message, now_ms=0)
+        assert part is not None
+        assert [entry.event.user_name for entry in part.entries] == [shown_name]
+
+
 def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_everybody_could_view_everything(
     store_engine: Engine,
 ) -> None:

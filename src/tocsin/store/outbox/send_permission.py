@@ -277,10 +277,30 @@ class Permitted:
         permitted_dispatch, dropped_reasons = narrow_dispatch(dispatch, objection)
         if permitted_dispatch is None:
             return None, dropped_reasons
-        entries = tuple(_visible_entry(one, viewers) for one in permitted_dispatch.entries)
+        entries = self._without_hidden_authors(
+            [_visible_entry(one, viewers) for one in permitted_dispatch.entries], permitted_dispatch.entries, viewers
+        )
         lacks_changes = any(map(_lacks_changes, entries, permitted_dispatch.entries))
         is_reduced = lacks_changes or len(entries) < len(dispatch.entries)
         return replace(permitted_dispatch, entries=entries, is_reduced=is_reduced), dropped_reasons
+
+    def _without_hidden_authors(
+        self, entries: Sequence[Entry], whole_entries: Sequence[Entry], viewers: Viewers
+    ) -> tuple[Entry, ...]:
+        """Return notifications with the log-in names of authors whose display names their readers may not see."""
+        hidden_ids = {
+            whole_entry.event.user_id for whole_entry in whole_entries if not _shows_author(whole_entry, viewers)
+        }
+        documents = self._standing.of({one for one in hidden_ids if one is not None}) if hidden_ids else {}
+        names = {user_id: str(document["name"]) for user_id, (_, document) in documents.items() if "name" in document}
+
+        def with_name(entry: Entry) -> Entry:
+            name = names.get(entry.event.user_id or "", entry.event.user_name)
+            if name == entry.event.user_name:
+                return entry
+            return entry.with_event(entry.event.model_copy(update={"user_name": name}))
+
+        return tuple(map(with_name, entries))
 
     def _read_policies(self, asked_at_s: float) -> PolicySnapshot:
         """Return the policies of now, and note whether everybody may view everything."""
@@ -398,6 +418,14 @@ def _visible_entry(entry: Entry, viewers: Viewers) -> Entry:
         visible_event = visible_event.by_itself()
     visible_entry = entry.with_event(visible_event)
     return replace(visible_entry, reasons=tuple(dict.fromkeys(reasons)))
+
+
+def _shows_author(entry: Entry, viewers: Viewers) -> bool:
+    """Return whether who sees what is sent for one of the reasons may see who made the change."""
+    author = {"id": str(entry.event.user_id), "type": "user"}
+    return entry.event.user_id is None or any(
+        all(viewer.sees([author]) for viewer in viewers(entry, reason)) for reason in entry.reasons
+    )
 
 
 def _lacks_changes(entry: Entry, whole_entry: Entry) -> bool:

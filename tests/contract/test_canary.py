@@ -215,6 +215,7 @@ WRITES = frozenset(
     POST /auth/session
     DELETE /auth/session
     PUT /auth/session/pushBrowser
+    POST /auth/session/pushBrowser/test
     DELETE /auth/session/pushBrowser
     DELETE /auth/sessions/{session_id}
     POST /users/login

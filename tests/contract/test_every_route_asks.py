@@ -50,6 +50,7 @@ OWN = {
     "DELETE /auth/session": "one's own session",
     "GET /auth/session/pushBrowser": "one's own session",
     "PUT /auth/session/pushBrowser": "one's own session",
+    "POST /auth/session/pushBrowser/test": "one's own session",
     "DELETE /auth/session/pushBrowser": "one's own session",
     "GET /auth/sessions": "one's own sessions",
     "DELETE /auth/sessions/{session_id}": "one's own sessions",

@@ -23,6 +23,7 @@ _WITHOUT_BODY = {
     "post /api/v1/follow/{token}",
     "post /api/v1/mute/{token}",
     "post /api/v1/users/logout",
+    "post /api/v1/auth/session/pushBrowser/test",
     "post /api/v1/tasks/{task_id}/close",
     "put /api/v1/tasks/{task_id}/suggestion/apply",
     "put /api/v1/suggestions/accept-all",

@@ -124,3 +124,21 @@ def test_what_no_browser_says_is_refused(push_server: Served, field: str, value:
         answer = client.put(PATH, json=subscription() | {field: value})
         assert answer.status_code == 400 and field in answer.text, answer.text
         assert client.get(PATH).json()["since"] is None
+
+
+def test_a_test_goes_to_the_browser_of_the_session_by_the_rules_of_egress(
+    push_server: Served, started_store: StartedStore
+) -> None:
+    with browser(push_server) as first, browser(push_server) as second:
+        log_in(first)
+        log_in(second)
+        assert second.put(PATH, json=subscription("https://localhost:9/send/abc")).status_code == 200
+        assert first.post(f"{PATH}/test").status_code == 404, "it takes none; the other one is not its own"
+        answer = second.post(f"{PATH}/test")
+        assert answer.status_code == 200, answer.text
+        details = answer.json()["statusDetails"]
+        assert (details["status"], details["reason"]) == ("Failed", "egressRefused")
+        codes = [second.post(f"{PATH}/test").status_code for _ in range(20)]
+        assert codes[-1] == 429
+    with push_server.client(started_store.token) as bearer:
+        assert bearer.post(f"{PATH}/test").status_code == 400

@@ -476,6 +476,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /auth/session",
         "DELETE /auth/session",
         "PUT /auth/session/pushBrowser",
+        "POST /auth/session/pushBrowser/test",
         "DELETE /auth/session/pushBrowser",
         "DELETE /auth/sessions/{session_id}",
         "POST /embed/tokens",

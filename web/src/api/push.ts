@@ -27,6 +27,13 @@ export async function subscribe(publicKey: string): Promise<State | null> {
   return dataOf(api.PUT(path, { body }));
 }
 
+/** Send a test message by the push service; return why it did not take it, or nothing. */
+export async function sendTest(): Promise<string> {
+  const { statusDetails } = await dataOf(api.POST(`${path}/test`));
+  const { status, reason, statusCode } = statusDetails as Record<string, string>;
+  return status === 'Success' ? '' : [statusCode, reason].filter(Boolean).join(' ');
+}
+
 /** Let this browser take no more push messages. */
 export async function unsubscribe(): Promise<State> {
   const state = await dataOf(api.DELETE(path));

@@ -59,6 +59,11 @@ def count_repeated(caller: Caller) -> None:
     _take(caller, "trial", 1, caller.parts.settings.trial_messages_per_hour)
 
 
+def count_own_test(caller: Caller) -> None:
+    """Count a test message to the caller's own browser."""
+    _take(caller, "trial", 1, caller.parts.settings.trial_messages_per_hour)
+
+
 def count_post(texts: Iterable[object], caller: Caller) -> None:
     """Count a thread or post and its mentions; raise ``TooManyRequests`` above the hourly limit."""
     if amount := _post_amount(texts, caller):

@@ -9,6 +9,7 @@ from tocsin.model.entity import Document
 from tocsin.server.http.json_schema import (
     COUNT,
     FLAG,
+    OPEN,
     TEXT,
     TIME,
     URL,
@@ -29,6 +30,7 @@ PUSH_REQUESTS: dict[str, Document] = {
 }
 """What a browser sends."""
 
+PUSH_TEST = exact_object({"statusDetails": {**OPEN, "description": "As of a test of a destination."}})
 PUSH_BROWSER = exact_object(
     {
         "isOn": {**FLAG, "description": "Whether the setting `web_push` is on."},

@@ -14,14 +14,22 @@ from tocsin.delivery.wording.assets import asset_of
 from tocsin.model.notification import ORDERED_IDS
 from tocsin.model.subscription import Channel
 
+MADE_UP = 0
+"""Place in the log of an event that is none: a test's."""
+
+_TEST = "A test of Tocsin: this browser takes messages."
+
 
 def render_push(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON that the service worker shows: ``title``, ``url``, and the ``tag`` of a repeated message.
 
     Its address is that of the newest change in the inbox of its person, or the inbox if it is about several assets. It
-    names the event, too, which is shown where the inbox has nothing: the person may want these over no bell.
+    names the event, too, which is shown where the inbox has nothing: the person may want these over no bell. A message
+    about made-up events says that it is a test.
     """
     entries = dispatch.entries
+    if all(entry.log_offset == MADE_UP for entry in entries):
+        return orjson.dumps({"title": _TEST, "url": f"{base_url}/settings/notifications", "tag": dispatch.message.id})
     assets = (asset_of(entry.event) for entry in entries)
     names = {asset.entity_id: asset.name[:HEADLINE_LIMIT] for asset in assets}
     count = f"{len(entries):,} {'change' if len(entries) == 1 else 'changes'}"

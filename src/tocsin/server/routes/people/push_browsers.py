@@ -12,16 +12,19 @@ from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from joserfc.util import urlsafe_b64decode
+from starlette.concurrency import run_in_threadpool
 
 from tocsin.delivery.channels.endpoints import check_endpoint
 from tocsin.delivery.channels.push.encryption import BrowserKeys
 from tocsin.delivery.channels.push.vapid import Vapid, new_vapid_key
 from tocsin.delivery.transport.egress import egress_of
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.model.push_browser import PushBrowser
+from tocsin.server.alerts.hourly_counts import count_own_test
+from tocsin.server.alerts.push_tests import send_push_test
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.openapi.push_schemas import PUSH_BROWSER
+from tocsin.server.openapi.push_schemas import PUSH_BROWSER, PUSH_TEST
 from tocsin.server.request import Asked, Caller, DocumentBody, TokenId, answer
 from tocsin.server.routes.people.sessions import check_has_session
 from tocsin.server.routes.people.tokens import token_of_request
@@ -70,6 +73,33 @@ def delete_push_browser(request: Request, caller: Asked, token_id: TokenId) -> R
     check_has_session(request)
     caller.parts.alert_stores.push_browsers.remove(token_id)
     return _state_of(caller, token_id)
+
+
+@router.post("/pushBrowser/test", openapi_extra=answers("PushTest", PUSH_TEST, refuses="404 429", never="409"))
+async def test_push_browser(request: Request, caller: Asked, token_id: TokenId) -> Response:
+    """Send a test message to the browser of this session, by its push service, and return what that answered.
+
+    It counts as a test message. A browser that its push service no longer knows takes no messages any more.
+    """
+    check_has_session(request)
+    browser = await run_in_threadpool(_browser_to_test, caller, token_id)
+    return answer({"statusDetails": await send_push_test(browser, caller)})
+
+
+def _browser_to_test(caller: Caller, token_id: str) -> PushBrowser:
+    """Return the browser of this session, counted for a test message.
+
+    Raises
+    ------
+    NotFound : it takes no messages
+    """
+    parts, user_id = caller.parts, caller.actor.id
+    stored = parts.alert_stores.push_browsers.of([user_id], parts.clock.now_ms()) if parts.settings.web_push else {}
+    browser = next((one for one in stored.get(user_id, ()) if one.session_id == token_id), None)
+    if browser is None:
+        raise NotFound("This browser takes no push messages; switch them on first.")
+    count_own_test(caller)
+    return browser
 
 
 def _state_of(caller: Caller, token_id: str) -> Response:

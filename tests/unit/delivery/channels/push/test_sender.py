@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from tests.push_reader import push_browser, read_push
 from tests.unit.delivery.events import MESSAGE_ID, NOW_MS, dispatch
 
+from tocsin.delivery.channels.push.render import MADE_UP, render_push
 from tocsin.delivery.channels.push.sender import PushSender
 from tocsin.delivery.channels.push.vapid import new_vapid_key
 from tocsin.delivery.channels.sender_setup import PushSetup
@@ -102,3 +104,13 @@ async def test_what_a_push_service_refuses_is_told_from_what_comes_later(status:
     other_browser = push_browser("https://b/send", generate_private_key(SECP256R1()), session_id="other")
     outcome, _ = await send_to(PushService(a=status, b=201), [browser, other_browser])
     assert isinstance(outcome, kind), "what did not reach every browser is not delivered"
+
+
+def test_a_message_about_a_made_up_event_says_that_it_is_a_test() -> None:
+    message = dispatch(target="dana")
+    trial = replace(message, entries=tuple(replace(entry, log_offset=MADE_UP) for entry in message.entries))
+    assert json.loads(render_push(trial, base_url="https://tocsin.example.com")) == {
+        "title": "A test of Tocsin: this browser takes messages.",
+        "url": "https://tocsin.example.com/settings/notifications",
+        "tag": message.message.id,
+    }

@@ -113,6 +113,14 @@ def test_what_people_write_stays_text_and_a_deleted_asset_says_so(served: Served
     expect(page.get_by_text("customers is deleted")).to_be_visible()
     page.get_by_role("button", name="Restore customers").click()
     expect(page.get_by_text("customers is restored.")).to_be_visible()
+    with served.administrator() as client:
+        schema = client.get("/databaseSchemas/name/warehouse.shop.public").json()
+        assert client.delete(f"/databaseSchemas/{schema['id']}?recursive=true").is_success
+    page.goto("/databaseSchema/warehouse.shop.public")
+    expect(page.get_by_text("What was deleted with public is restored with it.")).to_be_visible()
+    page.get_by_role("button", name="Restore public").click()
+    expect(page.get_by_text("public is restored, with what was deleted with it.")).to_be_visible()
+    expect(page.get_by_text("deleted", exact=True)).to_have_count(0)
     expect(page.get_by_text("customers is deleted")).to_be_hidden()
     _write_about_a_column_and_into_a_property(served, page)
 

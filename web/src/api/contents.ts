@@ -32,17 +32,26 @@ const contents: Record<string, readonly [type: string, parameter: string, by: 'i
   glossary: ['glossaryTerm', 'glossary', 'id'],
   classification: ['tag', 'parent', 'name'],
 };
+/** The same of what names its contents itself, but no more once it is deleted. */
+const contentsOfDeleted: typeof contents = {
+  database: ['databaseSchema', 'database', 'name'],
+  databaseSchema: ['table', 'databaseSchema', 'name'],
+};
+const memberOf = (type: string, isDeleted: boolean) =>
+  contents[type] ?? (isDeleted ? contentsOfDeleted[type] : undefined);
 /** Return the type of what lies in an entity of a type; undefined where nothing does. */
-export const contentTypeOf = (type: string): string | undefined => contents[type]?.[0];
+export const contentTypeOf = (type: string, isDeleted = false): string | undefined =>
+  memberOf(type, isDeleted)?.[0];
 
 /** Return a page of what lies in a service, glossary or classification. */
 export async function readContents(
   type: string,
   entity: Entity,
 ): Promise<{ data: Reference[]; total: number }> {
-  const [member, parameter, by] = contents[type]!;
+  const [member, parameter, by] = memberOf(type, !!entity.deleted)!;
   const value = by === 'id' ? entity.id : (entity.fullyQualifiedName ?? entity.name);
-  const params = { query: { [parameter]: value, limit: 100 } as never };
+  const include = entity.deleted ? { include: 'deleted' } : {}; // what was deleted with it comes back with it
+  const params = { query: { [parameter]: value, limit: 100, ...include } as never };
   const page = (await dataOf(
     api.GET(`/api/v1/${collection(member)}` as '/api/v1/tables', { params }),
   )) as unknown as { data: Reference[]; paging: { total?: number } };

@@ -113,7 +113,7 @@ class IndexedAudience:
         context = _EventContext(head, self, accepted)
         for rule in rules:
             if rule.relation is ReasonKind.EXTERNAL:
-                if context.means(rule, None):
+                if context.meets_conditions(rule, None):
                     self.answering.add((head.offset, rule.subscription_id))
                 if self.is_addressed:
                     yield _candidate_at_address(rule, context)
@@ -123,7 +123,7 @@ class IndexedAudience:
             if way.principal.principal_type == "user":
                 if who in people:
                     yield _candidate(way, people[who], context)
-            elif way.row.by_own_address:
+            elif way.rule.by_own_address:
                 yield from _whole_team(way, context) if self.is_addressed else ()
             else:
                 yield from self._members(way, context)
@@ -143,23 +143,23 @@ class _EventContext(NamedTuple):
     audience: IndexedAudience
     accepted_answers: Mapping[str, int]
 
-    def means(self, row: RecipientRule, user_id: str | None) -> bool:
+    def meets_conditions(self, rule: RecipientRule, user_id: str | None) -> bool:
         """Return whether the alert's condition on people holds for this person, or for a destination without one."""
-        accepted = self.accepted_answers.get(row.subscription_id, ANYBODY)
-        if not row.questions:
+        accepted = self.accepted_answers.get(rule.subscription_id, ANYBODY)
+        if not rule.questions:
             return is_asked(accepted, 0)
         head, person_facts = self.head, self.audience.person_facts
         if user_id is None:
-            if (head.offset, row.subscription_id) in self.audience.answering:
+            if (head.offset, rule.subscription_id) in self.audience.answering:
                 return True
-            if row.owners:
-                return any(self.means(row, owner) for owner in self._owners(row))
-            return person_facts.anybody(accepted, row.questions, head.entity_id, head.offset)
-        return is_asked(accepted, person_facts.answers(row.questions, user_id, head.entity_id, head.offset))
+            if rule.owners:
+                return any(self.meets_conditions(rule, owner) for owner in self._owners(rule))
+            return person_facts.anybody(accepted, rule.questions, head.entity_id, head.offset)
+        return is_asked(accepted, person_facts.answers(rule.questions, user_id, head.entity_id, head.offset))
 
-    def _owners(self, row: RecipientRule) -> Iterator[str]:
+    def _owners(self, rule: RecipientRule) -> Iterator[str]:
         """Yield the people in this portion who own the alert, by themselves or in a team at the event's place."""
-        for kind, owner in row.owners:
+        for kind, owner in rule.owners:
             if kind == "user" and owner in self.audience.people and self.audience.portion.holds(owner):
                 yield owner
             for user_id, spans in self.audience.teams.get(owner, {}).items():
@@ -167,25 +167,25 @@ class _EventContext(NamedTuple):
                 if is_member and user_id in self.audience.people:
                     yield user_id
 
-    def fact_met(self, row: RecipientRule, user_id: str) -> PersonFact | None:
+    def fact_met(self, rule: RecipientRule, user_id: str) -> PersonFact | None:
         """Return the first thing that the alert asks for and that holds of this person; None for none."""
-        accepted = self.accepted_answers.get(row.subscription_id, ANYBODY)
-        return self.audience.person_facts.first(row.questions, accepted, user_id, self.head)
+        accepted = self.accepted_answers.get(rule.subscription_id, ANYBODY)
+        return self.audience.person_facts.first(rule.questions, accepted, user_id, self.head)
 
-    def mute(self, who: str, row: RecipientRule, about_ids: tuple[str, ...] = ()) -> Mute | None:
-        """Return what keeps ``row`` quiet towards this person or address, a mute of one of these among others."""
+    def mute(self, who: str, rule: RecipientRule, about_ids: tuple[str, ...] = ()) -> Mute | None:
+        """Return the mute of ``rule`` for a person or address: of the alert, the asset, or one of ``about_ids``."""
         mutes = self.audience.mutes.get(who)
         if mutes is None:
             return None
-        about = (row.subscription_id, self.head.entity_id, *about_ids)
+        about = (rule.subscription_id, self.head.entity_id, *about_ids)
         at = self.head.offset, self.head.timestamp_ms
-        return next((one for one in mutes if one.silences(about, row.channel, at)), None)
+        return next((one for one in mutes if one.silences(about, rule.channel, at)), None)
 
 
 class _Way(NamedTuple):
-    """A principal that an alert's row means, for which reason, and over which node."""
+    """A principal that an alert's rule means, for which reason, and over which node."""
 
-    row: RecipientRule
+    rule: RecipientRule
     principal: Principal
     reason: Reason
     node_id: str = ""
@@ -203,8 +203,8 @@ class _Way(NamedTuple):
         principal = self.principal
         if (since, until) != (principal.since_offset, principal.until_offset):
             principal = principal._replace(since_offset=since, until_offset=until)
-        reason = _reason(self.row, member.team_name, **_relation_in(self.reason))
-        return _Way(self.row, principal, reason, self.node_id)
+        reason = _reason(self.rule, member.team_name, **_relation_in(self.reason))
+        return _Way(self.rule, principal, reason, self.node_id)
 
 
 def candidates(
@@ -291,57 +291,57 @@ def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterato
 
 
 def _candidate(way: _Way, person: Person, context: _EventContext) -> Candidate:
-    row = way.row
-    met = context.fact_met(row, person.id) if row.questions and row.relation is ReasonKind.USER else None
+    rule = way.rule
+    met = context.fact_met(rule, person.id) if rule.questions and rule.relation is ReasonKind.USER else None
     if met is not None:
         way = way._replace(reason=_reason_met(way.reason, met.question, met.through, met.follow))
     stop, mute = _stop(way, person, context), None
     address: str | None = None
-    if row.channel is Channel.ACTIVITY_FEED:
+    if rule.channel is Channel.ACTIVITY_FEED:
         address = person.id
-    elif row.channel is Channel.PUSH:
+    elif rule.channel is Channel.PUSH:
         address = person.id if person.id in context.audience.with_browser else ""
-    elif row.by_address:
+    elif rule.by_address:
         address = person.email or ""
-    elif row.by_own_address:
+    elif rule.by_own_address:
         return _at_own_address(way, (person.id, person), (stop, context))
     if stop is None and not address:
-        without_address = Stop.NO_BROWSER if row.channel is Channel.PUSH else Stop.NO_ADDRESS
+        without_address = Stop.NO_BROWSER if rule.channel is Channel.PUSH else Stop.NO_ADDRESS
         stop = Stop.NO_SUCH_WAY if address is None else without_address
     if stop is None:
-        mute = context.mute(person.id, row, way.about_ids)
+        mute = context.mute(person.id, rule, way.about_ids)
         stop = Stop.MUTED if mute else None
     target = address or ""
-    return Candidate(row.channel, recipient_key(target, row.bot), target, person, way.reason, stop, mute)
+    return Candidate(rule.channel, recipient_key(target, rule.bot), target, person, way.reason, stop, mute)
 
 
 def _at_own_address(
     way: _Way, holder: tuple[str, Person | None], verdict: tuple[Stop | None, _EventContext]
 ) -> Candidate:
     """Return the way to the address in the profile of a person, or of a team: then there is no person."""
-    row, (holder_id, person), (stop, context) = way.row, holder, verdict
-    own_address, mute = context.audience.own_addresses.get((row.channel, holder_id)), None
+    rule, (holder_id, person), (stop, context) = way.rule, holder, verdict
+    own_address, mute = context.audience.own_addresses.get((rule.channel, holder_id)), None
     if stop is None and (own_address is None or not own_address.is_verified):
         stop = Stop.NO_OWN_ADDRESS if own_address is None else Stop.UNVERIFIED_ADDRESS
     if stop is None:
-        mute = context.mute(holder_id, row, way.about_ids)
+        mute = context.mute(holder_id, rule, way.about_ids)
         stop = Stop.MUTED if mute else None
     target = own_address.address.target() if own_address else ""
-    return Candidate(row.channel, holder_id if own_address else "", target, person, way.reason, stop, mute)
+    return Candidate(rule.channel, holder_id if own_address else "", target, person, way.reason, stop, mute)
 
 
 def _whole_team(way: _Way, context: _EventContext) -> Iterator[Candidate]:
     """Yield the way to the address of a team that has one; a team without one is not expanded."""
     team_id, offset = way.principal.principal_id, context.head.offset
-    own_address = context.audience.own_addresses.get((way.row.channel, team_id))
+    own_address = context.audience.own_addresses.get((way.rule.channel, team_id))
     if own_address is None or own_address.deleted:
         return
     stop = None
     if not way.principal.since_offset <= offset <= way.principal.until_offset:
         stop = Stop.NOT_THEN if offset < way.principal.since_offset else Stop.NO_LONGER
-    elif not context.means(way.row, None):
+    elif not context.meets_conditions(way.rule, None):
         stop = Stop.NOT_MEANT
-    named_way = way._replace(reason=_reason(way.row, own_address.name, **_relation_in(way.reason)))
+    named_way = way._replace(reason=_reason(way.rule, own_address.name, **_relation_in(way.reason)))
     yield _at_own_address(named_way, (team_id, None), (stop, context))
 
 
@@ -357,15 +357,15 @@ def _stop(way: _Way, person: Person, context: _EventContext) -> Stop | None:
         return Stop.SELF  # actors are not notified of their own changes
     if way.principal.is_hidden:
         return Stop.MAY_NOT_VIEW  # a notification would say what contains the asset
-    return None if context.means(way.row, person.id) else Stop.NOT_MEANT
+    return None if context.meets_conditions(way.rule, person.id) else Stop.NOT_MEANT
 
 
-def _candidate_at_address(row: RecipientRule, context: _EventContext) -> Candidate:
-    is_person = row.by_address and "@" in row.receiver
-    key = recipient_key(row.receiver, row.bot) if is_person else f"{row.subscription_id}:{row.receiver}"
-    mute = context.mute(row.receiver, row)
-    stop = Stop.MUTED if mute else None if context.means(row, None) else Stop.NOT_MEANT
-    return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)
+def _candidate_at_address(rule: RecipientRule, context: _EventContext) -> Candidate:
+    is_person = rule.by_address and "@" in rule.receiver
+    key = recipient_key(rule.receiver, rule.bot) if is_person else f"{rule.subscription_id}:{rule.receiver}"
+    mute = context.mute(rule.receiver, rule)
+    stop = Stop.MUTED if mute else None if context.meets_conditions(rule, None) else Stop.NOT_MEANT
+    return Candidate(rule.channel, key, rule.receiver, None, _reason(rule), stop, mute)
 
 
 class _Relation(TypedDict):
@@ -388,7 +388,7 @@ def _reason_met(reason: Reason, met: str, through: Followed | None, follow: str 
 
 @lru_cache(maxsize=10_000)
 def _reason(
-    row: RecipientRule,
+    rule: RecipientRule,
     team: str | None = None,
     *,
     via: str | None = None,
@@ -398,16 +398,16 @@ def _reason(
     follow: str | None = None,
 ) -> Reason:
     return Reason(
-        kind=row.relation,
-        subscription_id=row.subscription_id,
-        subscription_name=row.subscription_name,
-        destination_id=row.destination_id,
+        kind=rule.relation,
+        subscription_id=rule.subscription_id,
+        subscription_name=rule.subscription_name,
+        destination_id=rule.destination_id,
         team=team,
         via=via,
         hops=hops,
         of_subject=of_subject,
         through=through,
-        states=row.states or None,
-        search=row.search or None,
+        states=rule.states or None,
+        search=rule.search or None,
         follow=follow,
     )

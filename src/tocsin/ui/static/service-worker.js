@@ -15,7 +15,7 @@ self.addEventListener('notificationclick', (event) => {
 /** Show a page of this server: in a tab that is open, or else in a new one. */
 async function open(url) {
   const place = new URL(url, self.location.origin);
-  const address = self.location.origin + place.pathname; // never another site, whatever a message says
+  const address = self.location.origin + place.pathname + place.search; // never another site, whatever a message says
   const tabs = await self.clients.matchAll({ type: 'window' });
   const [tab] = tabs;
   if (!tab) return self.clients.openWindow(address);

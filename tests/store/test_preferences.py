@@ -20,14 +20,14 @@ from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import Delivered
 from tocsin.model.people import Actor
-from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences, QuietHours
+from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences, QuietHours, times_of
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import message, notification
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.outbox.preferences import SqlPreferences, find_preferences
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.team_preferences import SqlTeamPreferences
@@ -354,6 +354,22 @@ def test_each_time_is_that_of_the_server_where_a_persons_own_is_unset(
     due_by_recipient = due(store_engine)
     assert due_by_recipient["ana@example.com"] == [(NIGHT_MS + minutes * 60_000, 1)]
     assert due_by_recipient["ben@example.com"] == [(NIGHT_MS + 6 * HOUR_MS, 1)]
+
+
+def test_people_who_chose_the_same_share_what_holds_unless_the_defaults_of_their_teams_differ(
+    store_engine: Engine,
+) -> None:
+    company, preferences = SmallCompany(store_engine), SqlPreferences(store_engine)
+    SqlTeamPreferences(store_engine).put(company.ids["shop"], Preferences(digest_at="07:00"), now_ms=1)
+    chosen = {"ana": NIGHT, "cem": NIGHT, "dia": NIGHT, "ben": Preferences(frequency=Frequency.DAILY)}
+    for name, choices in chosen.items():
+        preferences.put(company.ids[name], choices, now_ms=1)
+    with store_engine.connect() as connection:
+        layers = find_preferences(connection, [company.ids[name] for name in chosen]).layers
+    ana, ben, cem, dia = (layers[company.ids[name]] for name in ("ana", "ben", "cem", "dia"))
+    assert cem is dia, "a million people who chose the same are judged once"
+    assert [times_of(one).digest_at for one in (ana, ben, cem)] == ["07:00", "07:00", Preferences().digest_at]
+    assert times_of(ben).quiet_hours is None
 
 
 def test_what_a_changed_preference_releases_waits_for_the_end_of_the_servers_quiet_hours(store_engine: Engine) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -208,15 +208,29 @@ def find_preferences(connection: Connection, user_ids: Collection[str], *, has_t
     beneath: Layers = ()
     if of_everybody is not None:
         beneath = ((Layer.SERVER, DefaultPreferences.model_validate_json(of_everybody.document)),)
-    layers = _layers_of_members(connection, user_ids, beneath) if has_teams else {}
-    for user_id, row in preference_rows.items():
-        if row.document != NO_DOCUMENT:
-            lower_layers = layers.get(user_id, beneath)
-            choices = Preferences.model_validate_json(row.document)
-            layers[user_id] = ((Layer.OWN, choices.above(times_of(lower_layers))), *lower_layers)
+    team_layers = _layers_of_members(connection, user_ids, beneath) if has_teams else {}
+    documents = {user_id: row.document for user_id, row in preference_rows.items() if row.document != NO_DOCUMENT}
+    layers = {**team_layers, **dict(_own_layers(documents, team_layers, beneath))}
     versions = {user_id: row.updated_at_ms for user_id, row in preference_rows.items()}
     follows = {user_id: parse_choices(row.follows) for user_id, row in preference_rows.items() if row.follows}
     return Preferred(layers, versions, beneath=beneath, follows=follows)
+
+
+def _own_layers(
+    documents: Mapping[str, str], team_layers: Mapping[str, Layers], beneath: Layers
+) -> Iterator[tuple[str, Layers]]:
+    """Yield what holds for people who have chosen something: those who chose the same share it, and what it decides.
+
+    ``documents`` are their stored choices.
+    """
+    shared_layers: dict[tuple[str, int], Layers] = {}
+    for user_id, document in documents.items():
+        lower_layers = team_layers.get(user_id, beneath)
+        key = (document, id(lower_layers))
+        if key not in shared_layers:
+            choices = Preferences.model_validate_json(document)
+            shared_layers[key] = ((Layer.OWN, choices.above(times_of(lower_layers))), *lower_layers)
+        yield user_id, shared_layers[key]
 
 
 def _own_and_beneath(connection: Connection, user_id: str) -> tuple[Preferences, Preferences]:

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { choicesOf, editorOf, formOf, textsOf, valueOf, writeOf } from '../src/pages/asset/custom';
+import { choicesOf, editorOf, formOf, isSame, textsOf, valueOf, writeOf } from '../src/pages/asset/custom';
 
 const property = (type: string, config?: object | string) => ({
   name: 'p',
@@ -25,7 +25,9 @@ test('what was typed is written as its type has it; nothing takes it away', () =
   expect(valueOf('line', ['  '])).toBeUndefined();
   const atMs = Date.UTC(2026, 10, 25, 8, 30);
   expect(valueOf('time', textsOf('time', atMs))).toBe(atMs);
+  expect(valueOf('time', textsOf('time', atMs + 12_345))).toBe(atMs + 12_345);
   expect(textsOf('choices', ['a', 'b'])).toEqual(['a', 'b']);
+  expect([isSame(atMs, atMs), isSame(['a'], ['a']), isSame(undefined, 1)]).toEqual([true, true, false]);
 });
 
 test('a property is written where others are, or as the first of all', () => {

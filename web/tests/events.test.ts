@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fits, groupsOf } from '../src/pages/events/facets';
 import { alertOfEvent, alertOfFilters } from '../src/pages/events/alert';
 import { placeInSql } from '../src/pages/events/sql';
-import type { ChangeEvent } from '../src/api/events';
+import { api } from '../src/api/client';
+import { eventsAround, type ChangeEvent } from '../src/api/events';
 import { causesOf, causeTitleOf, headingOf, whatOf } from '../src/words/events';
 import { spanOf, untilOf } from '../src/words/dates';
 
@@ -105,4 +106,16 @@ it('a facet counts what the other filters leave, and log-ins stand only where th
     ['dana', 1],
     ['arjun', 1],
   ]);
+});
+
+it('reads every page of the events of a time', async () => {
+  const asked: string[] = [];
+  vi.spyOn(api, 'GET').mockImplementation((async (path: string) => {
+    const at = asked.push(path);
+    const paging = at < 3 ? { after: `${at}` } : {};
+    return { data: { data: [eventOf(`${at}`, at, 'orders')], paging }, response: new Response() };
+  }) as never);
+  expect((await eventsAround('orders', 100_000)).map(({ id }) => id)).toEqual(['1', '2', '3']);
+  expect(asked[2]).toContain('after=2');
+  vi.restoreAllMocks();
 });

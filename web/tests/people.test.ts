@@ -55,6 +55,19 @@ test('a name is a text in the query, and who comes next in this browser sees no 
   expect(displayNameOf('admin')).toBeUndefined();
 });
 
+test('a look-up that was under way when another person came tells that person nothing', async () => {
+  let answer: (value: unknown) => void = () => undefined;
+  vi.spyOn(api, 'GET').mockImplementation((() => new Promise((resolve) => (answer = resolve))) as never);
+  displayNameOf('admin');
+  await vi.advanceTimersByTimeAsync(30);
+  forgetPeople();
+  displayNameOf('admin'); // of the other person, who may not see it
+  answer({ data: { hits: { hits: people.map((_source) => ({ _source })) } }, response: new Response() });
+  await Promise.resolve();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(displayNameOf('admin')).toBeUndefined();
+});
+
 test('who was told is read on, page by page, to its end', () => {
   const page = (count: number): Audience =>
     ({ data: Array.from({ length: count }, () => ({})), paging: { total: 45 } }) as unknown as Audience;

@@ -4,16 +4,27 @@ import { read, type Page } from './collections';
 import type { Marks, Mark } from './marks';
 
 const MOST = 1_000;
+const MOST_PAGES = 20; // each of 1,000 events, or of what 20,000 looked at hold
 const HOUR_MS = 3_600_000;
 
 /** Return since when it is news that something broke: a week ago, by the hour, so that pages share what they read. */
 export const breakingSince = (): number => Math.floor((Date.now() - 7 * 24 * HOUR_MS) / HOUR_MS) * HOUR_MS;
 
-/** Return what broke readers since a time: one mark for each asset, its newest change. */
-export async function readBreaking(sinceMs: number): Promise<Marks> {
-  const query = { breaking: true, timestamp: sinceMs, format: 'tocsin', limit: MOST };
-  const { data } = await read<Page<ChangeEvent>>('events', query);
-  return new Map(data.map((event) => [event.entityId, [markOf(event)]]));
+/** What broke readers, by the id of its asset; where `isCut`, the newest of very many changes are missing. */
+export type Breaking = { marks: Marks; isCut: boolean };
+
+/** Return what broke readers since a time, of one asset or of all: one mark for each, its newest change. */
+export async function readBreaking(sinceMs: number, entityId?: string): Promise<Breaking> {
+  const query = { breaking: true, timestamp: sinceMs, format: 'tocsin', limit: MOST, entityId };
+  const marks = new Map<string, readonly Mark[]>();
+  let after: string | undefined;
+  for (let count = 0; count < MOST_PAGES; count++) {
+    const { data, paging } = await read<Page<ChangeEvent>>('events', { ...query, after });
+    for (const event of data) marks.set(event.entityId, [markOf(event)]);
+    after = paging.after;
+    if (!after) break;
+  }
+  return { marks, isCut: !!after };
 }
 
 function markOf({

@@ -28,6 +28,7 @@ export type Stretch = { events: ChangeEvent[]; from: number; to: number };
 const FIRST_WIDTH = 120;
 const ENOUGH = 40;
 const PAGE = 250;
+const MOST_PAGES = 20;
 
 /** Return the offset of the end of the log. */
 export const endOfLog = async (): Promise<number> =>
@@ -127,15 +128,18 @@ export async function eventsOf(entityId: string, most = 8): Promise<ChangeEvent[
 }
 
 /** Return the events of an asset of about a time: a version is written together with its event. */
-export const eventsAround = async (entityId: string, atMs: number): Promise<ChangeEvent[]> =>
-  (
-    await read<LogPage>('events', {
-      entityId,
-      timestamp: atMs - MINUTE_MS,
-      endTs: atMs + MINUTE_MS,
-      limit: PAGE,
-    })
-  ).data;
+export async function eventsAround(entityId: string, atMs: number): Promise<ChangeEvent[]> {
+  const query = { entityId, timestamp: atMs - MINUTE_MS, endTs: atMs + MINUTE_MS, limit: PAGE };
+  const events: ChangeEvent[] = [];
+  let after: string | undefined;
+  for (let count = 0; count < MOST_PAGES; count++) {
+    const page = await read<Page<ChangeEvent>>('events', { ...query, after });
+    events.push(...page.data);
+    after = page.paging.after;
+    if (!after) break;
+  }
+  return events;
+}
 
 /** Return who was told of an event, and who has read it, as far as I may know. */
 export const audienceOf = (id: string): Promise<Audience> => read(`events/${id}/audience`, { limit: 100 });

@@ -9,6 +9,7 @@ const MOST = 50;
 const displayNames = new SvelteMap<string, string>();
 let wanted = new Set<string>();
 let asked = new Set<string>();
+let generation = 0; // of the person who is logged in: answers to another are dropped
 
 /** Return the display name of a person or team, if it is known; it is looked up once, and comes later. */
 export function displayNameOf(name: string, type: 'user' | 'team' = 'user'): string | undefined {
@@ -22,25 +23,30 @@ export function displayNameOf(name: string, type: 'user' | 'team' = 'user'): str
 
 /** Forget all names: another person may see others. */
 export function forgetPeople(): void {
+  generation++;
   displayNames.clear();
   wanted = new Set();
   asked = new Set();
 }
 
 async function lookUp(): Promise<void> {
+  const begun = generation;
   const names = [...wanted];
   wanted = new Set();
-  for (let at = 0; at < names.length; at += MOST) await lookUpOf(names.slice(at, at + MOST));
+  for (let at = 0; at < names.length && begun === generation; at += MOST)
+    await lookUpOf(names.slice(at, at + MOST));
 }
 
 type Named = { name: string; displayName?: string; entityType: string };
 async function lookUpOf(names: readonly string[]): Promise<void> {
+  const begun = generation;
   const phrases = names.map((name) => `"${name.replace(/[\\"]/g, '\\$&')}"`);
   const query = { q: `name.keyword:(${phrases.join(' OR ')})`, index: 'user,team', size: 2 * MOST };
   const answer = await dataOf(api.GET('/api/v1/search/query', { params: { query } })).catch(() => null);
+  if (begun !== generation) return;
   if (!answer) names.forEach((name) => asked.delete(name));
   for (const hit of answer?.hits.hits ?? []) {
     const { name, displayName, entityType } = hit._source as Named;
-    if (displayName && asked.has(name)) displayNames.set(`${entityType} ${name}`, displayName);
+    if (displayName) displayNames.set(`${entityType} ${name}`, displayName);
   }
 }

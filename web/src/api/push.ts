@@ -27,11 +27,16 @@ export async function subscribe(publicKey: string): Promise<State | null> {
   return dataOf(api.PUT(path, { body }));
 }
 
-/** Send a test message by the push service; return why it did not take it, or nothing. */
-export async function sendTest(): Promise<string> {
+export type Refusal = { reason: string; statusCode?: number | null };
+/** Send a test message by the push service; return why it did not take it, or null where it did. */
+export async function sendTest(): Promise<Refusal | null> {
   const { statusDetails } = await dataOf(api.POST(`${path}/test`));
-  const { status, reason, statusCode } = statusDetails as Record<string, string>;
-  return status === 'Success' ? '' : [statusCode, reason].filter(Boolean).join(' ');
+  const { status, reason, statusCode } = statusDetails as {
+    status: string;
+    reason?: string;
+    statusCode?: number | null;
+  };
+  return status === 'Success' ? null : { reason: reason ?? '', statusCode: statusCode ?? null };
 }
 
 /** Let this browser take no more push messages. */

@@ -1,5 +1,6 @@
 // Search: assets by words and facets, their counts, and saved searches. Filters of the address become a search here.
 import { api, ApiError, dataOf } from './client';
+import { narrowingOf, type Narrowing } from './narrowing';
 import type { components } from './schema';
 
 type Schemas = components['schemas'];
@@ -119,13 +120,23 @@ export function queryOf(filters: SearchFilters): string | null {
 }
 
 type Sorting = { key: string; isDescending: boolean };
+const idKeys = ['failing', 'stale', 'announced', 'breaking', 'follow'] as const;
+
+/** Return the filter of facets; its ids are cut where they are too many for one search. */
+export function facetNarrowingOf(filters: SearchFilters, meanings: Meanings): Narrowing {
+  const cutTo = (most: number) =>
+    Object.fromEntries(idKeys.map((key) => [key, meanings[key].slice(0, most)] as const));
+  const longest = Math.max(...idKeys.map((key) => meanings[key].length));
+  return narrowingOf((most) => conditionsOf(filters, { ...meanings, ...cutTo(most) }), longest);
+}
+
 function queryParameters(filters: SearchFilters, meanings: Meanings) {
-  const conditions = conditionsOf(filters, meanings);
+  const { filter } = facetNarrowingOf(filters, meanings);
   return {
     q: unfinished(filters.q),
     index: INDEX,
     deleted: filters.state.includes('removed'),
-    ...(conditions.length ? { query_filter: JSON.stringify({ bool: { filter: conditions } }) } : {}),
+    ...(filter ? { query_filter: filter } : {}),
   };
 }
 

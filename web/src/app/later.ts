@@ -6,11 +6,18 @@ export function laterOf<Properties extends Record<string, unknown>>(
   load: () => Promise<{ default: Component<Properties> }>,
 ): { readonly part: Promise<Component<Properties>>; begin: () => void } {
   let loading: Promise<Component<Properties>> | undefined;
-  const part = () => (loading ??= load().then((module) => module.default));
+  const part = () =>
+    (loading ??= load().then(
+      (module) => module.default,
+      (error: unknown) => {
+        loading = undefined; // the next who wants it loads it again
+        throw error;
+      },
+    ));
   return {
     get part() {
       return part();
     },
-    begin: () => void part().catch(() => (loading = undefined)), // it is tried again where it is shown
+    begin: () => void part().catch(() => undefined), // it is tried again where it is shown
   };
 }

@@ -52,8 +52,12 @@ export function textsOf(editor: Editor, value: unknown): string[] {
   if (Array.isArray(value)) return value.map(String);
   if (editor !== 'time') return [String(value)];
   const atMs = Number(value);
-  return [new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)];
+  return [new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().replace('Z', '')];
 }
+
+/** Return whether an edit would write what there is. */
+export const isSame = (value: unknown, before: unknown): boolean =>
+  JSON.stringify(value) === JSON.stringify(before);
 
 type Operation = { op: 'add' | 'remove'; path: string; value?: unknown };
 

@@ -3,6 +3,7 @@ import {
   bucketsOf,
   countOf,
   facetKeys,
+  facetNarrowingOf,
   NOBODY,
   type Buckets,
   type FacetKey,
@@ -63,33 +64,38 @@ export async function readBuckets(filters: SearchFilters, meanings: Meanings) {
 }
 type AllBuckets = Awaited<ReturnType<typeof readBuckets>>;
 
-/** Return the counts of states, of mine, and of owners: `state:failing` to its number. */
+/** How many assets a facet leaves; `isMore` where too many are meant for one search to count them all. */
+export type Count = { count: number; isMore: boolean };
+
+/** Return the counts of states, of mine, and of owners: `state:failing` to its number; none that cannot be read. */
 export async function readCounts(
   filters: SearchFilters,
   meanings: Meanings,
   owners: readonly string[],
-): Promise<Readonly<Record<string, number>>> {
+): Promise<Readonly<Record<string, Count>>> {
   const choices: [FacetKey, string][] = [
     ...states.map(({ value }): [FacetKey, string] => ['state', value]),
     ...mine.map(({ value }): [FacetKey, string] => ['mine', value]),
     ...[...owners, NOBODY].map((name): [FacetKey, string] => ['owner', name]),
   ];
   const counted = choices.map(async ([key, value]) => {
-    const count = await countOf({ ...filters, [key]: [value] }, meanings);
-    return [`${key}:${value}`, count] as const;
+    const chosen = { ...filters, [key]: [value] };
+    const count = await countOf(chosen, meanings);
+    return [`${key}:${value}`, { count, isMore: facetNarrowingOf(chosen, meanings).isCut }] as const;
   });
-  return Object.fromEntries(await Promise.all(counted));
+  const settled = await Promise.allSettled(counted);
+  return Object.fromEntries(settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
 }
 
 /** Return the groups of facets, as far as their counts are known. */
 export function groupsOf(
   filters: SearchFilters,
   buckets: AllBuckets | undefined,
-  counts: Readonly<Record<string, number>> | undefined,
+  counts: Readonly<Record<string, Count>> | undefined,
   owners: readonly string[],
 ): FacetGroup[] {
   const counted = (key: FacetKey, items: readonly FacetItem[]) =>
-    items.map((item) => ({ ...item, count: counts?.[`${key}:${item.value}`] }));
+    items.map((item) => ({ ...item, ...counts?.[`${key}:${item.value}`] }));
   const ownerItems = [
     ...owners.map((value) => ({ value, label: ownerCalled(value) })),
     { value: NOBODY, label: 'nobody', tone: 'warn' as const },

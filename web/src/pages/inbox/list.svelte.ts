@@ -4,6 +4,12 @@ import * as inbox from '../../api/inbox';
 import { parted } from '../../words/waiting';
 import { distinct, rowOfCause, rowOfEntry, withKept, type Row } from './rows';
 
+type Pages = {
+  hasNextPage: boolean;
+  isFetching: boolean;
+  isError: boolean;
+  fetchNextPage: () => Promise<unknown>;
+};
 export type Choice = { tab: inbox.Tab; kinds: readonly string[]; words: string };
 
 /** Return the rows of what `choiceOf` chooses; called once while a component begins. */
@@ -48,17 +54,21 @@ export function rowsOf(userId: string, choiceOf: () => Choice) {
     accept();
   });
   /** Load the next page: its rows are shown, what came meanwhile still waits. */
-  async function loadMore(query: {
-    hasNextPage: boolean;
-    isFetching: boolean;
-    fetchNextPage: () => Promise<unknown>;
-  }) {
+  async function loadMore(query: Pages) {
     if (!query.hasNextPage || query.isFetching) return;
     const before = new Set(keysNow());
     await query.fetchNextPage();
     const fresh = keysNow().filter((key) => !before.has(key));
     accepted = new Set([...(accepted ?? before), ...fresh]);
   }
+
+  // A page may be empty although there is one after it: the list goes on until it has a row, or is at its end.
+  const isSearching = (query: Pages, rows: readonly Row[]) =>
+    !rows.length && query.hasNextPage && !query.isError;
+  $effect(() => {
+    if (hasBands && isSearching(needing, needRows)) void loadMore(needing);
+    if (isSearching(causes, causeRows)) void loadMore(causes);
+  });
 
   return {
     get hasBands() {
@@ -70,6 +80,10 @@ export function rowsOf(userId: string, choiceOf: () => Choice) {
     /** Whether nothing is shown yet: both bands appear together. */
     get isPending() {
       return causes.isPending || (hasBands && needing.isPending);
+    },
+    /** Whether what is chosen is still looked for in further pages. */
+    get isSearching() {
+      return isSearching(causes, causeRows) || (hasBands && isSearching(needing, needRows));
     },
     get needed() {
       return needed.shown;

@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_failure_context import counting
+from tests.unit.delivery.wording.test_visible_contexts import Seeing
 
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks
@@ -178,11 +179,11 @@ def test_a_digest_says_what_lies_downstream_of_its_failures_and_to_whom_they_wer
     digests = messages.dispatches(messages.claim("worker", 64, now_ms=LATER_MS))
     texts: dict[str, list[tuple[str | None, str | None]]] = {}
     for digest in FailureMessages(company.engine).with_contexts_in_digests(digests):
-        message = replace(digest, streaks=visible_streaks(digest, permissions.names_seen))
+        message = replace(digest, streaks=visible_streaks(digest, permissions))
         sections = message_content(message, message.entries, base_url="https://t", lines_each=9).sections
         labels = [{line.label: line.text for line in section.lines} for section in sections]
         texts[message.message.target] = [(one.get("downstream"), one.get("told")) for one in labels]
     assert texts["ana@example.com"] == [("revenue", "cem"), ("revenue", "cem")]
     assert texts["cem@example.com"] == [("revenue", None), ("revenue", None)]
-    hidden_streaks = visible_streaks(digest, lambda _, names: ()).values()
+    hidden_streaks = visible_streaks(digest, Seeing()).values()
     assert {(one.downstream, one.audience and one.audience.names) for one in hidden_streaks} <= {((), None), ((), ())}

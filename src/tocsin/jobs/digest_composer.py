@@ -28,7 +28,7 @@ from tocsin.delivery.dispatch import (
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.links.answer import answer_buttons_of
 from tocsin.delivery.templates.choice import has_templates, with_route_settings
-from tocsin.delivery.wording.visible_contexts import names_in, visible_streaks
+from tocsin.delivery.wording.visible_contexts import has_names, visible_streaks
 from tocsin.model.message import Message
 from tocsin.model.notification import ReasonKind
 from tocsin.model.own_address import own_address_of
@@ -122,8 +122,8 @@ class DigestComposer:
             with_route_settings(permitted_dispatch, route, routes, zone),
             requests={key: request.at(now_ms) for key, request in permitted_dispatch.requests.items()},
         )
-        if any(map(names_in, whole_dispatch.streaks.values())):
-            streaks = visible_streaks(whole_dispatch, self._permitted.names_seen)
+        if any(map(has_names, whole_dispatch.streaks.values())):
+            streaks = visible_streaks(whole_dispatch, self._permitted)
             whole_dispatch = replace(whole_dispatch, streaks=streaks)
         links = LinkSigner(self._base_url, b"")
         buttons = {

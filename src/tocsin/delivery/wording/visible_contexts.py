@@ -6,23 +6,30 @@ Next: ``delivery/worker/attempt.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
-from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
-from tocsin.model import fqn
+from tocsin.delivery.dispatch import Dispatch, FailureContext
 from tocsin.model.message import Entry
 
-NamesSeen = Callable[[Dispatch, Sequence[str]], tuple[str, ...]]
-"""Returns those of these full names that a message may show."""
+
+class ReaderRights(Protocol):
+    """What the readers of messages may see."""
+
+    def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these full names that a message may show."""
+
+    def people_seen(self, dispatch: Dispatch, user_ids: Collection[str]) -> frozenset[str]:
+        """Return the ids of those of these people whom a message may show."""
 
 
-def visible_context(dispatch: Dispatch, context: FailureContext, names_seen: NamesSeen) -> FailureContext:
+def visible_context(dispatch: Dispatch, context: FailureContext, rights: ReaderRights) -> FailureContext:
     """Return what surrounds the event of a message with what its readers may see."""
-    return _with_names(context, frozenset(names_seen(dispatch, names_in(context))))
+    return _visible_contexts(dispatch, {"": context}, rights)[""]
 
 
-def visible_streaks(dispatch: Dispatch, names_seen: NamesSeen) -> Mapping[str, FailureContext]:
+def visible_streaks(dispatch: Dispatch, rights: ReaderRights) -> Mapping[str, FailureContext]:
     """Return what surrounds the failures of a digest, by notification, with what their readers may see.
 
     Those that have the same readers are asked about together.
@@ -35,26 +42,46 @@ def visible_streaks(dispatch: Dispatch, names_seen: NamesSeen) -> Mapping[str, F
     streaks: dict[str, FailureContext] = {}
     for entries in entries_by_readers.values():
         contexts = {entry.notification_id: dispatch.streaks[entry.notification_id] for entry in entries}
-        names = sorted({name for context in contexts.values() for name in names_in(context)})
-        visible_names = frozenset(names_seen(replace(dispatch, entries=tuple(entries[:1])), names))
-        streaks |= {identity: _with_names(context, visible_names) for identity, context in contexts.items()}
+        streaks |= _visible_contexts(replace(dispatch, entries=tuple(entries[:1])), contexts, rights)
     return streaks
 
 
-def names_in(context: FailureContext) -> list[str]:
-    """Return the full names of what a message with this context names."""
+def has_names(context: FailureContext) -> bool:
+    """Return whether a message with this context names anything that its readers may have no right to see."""
+    return bool(_names_in(context) or _acknowledger_ids([context]))
+
+
+def _visible_contexts(
+    dispatch: Dispatch, contexts: Mapping[str, FailureContext], rights: ReaderRights
+) -> dict[str, FailureContext]:
+    """Return contexts, by any key, with what the readers of a message may see."""
+    names = sorted({name for context in contexts.values() for name in _names_in(context)})
+    user_ids = _acknowledger_ids(contexts.values())
+    visible_names = frozenset(rights.names_seen(dispatch, names)) if names else frozenset[str]()
+    visible_people = rights.people_seen(dispatch, user_ids) if user_ids else frozenset[str]()
+    return {key: _with_visible(context, visible_names, visible_people) for key, context in contexts.items()}
+
+
+def _names_in(context: FailureContext) -> list[str]:
+    """Return the full names of what a message with this context names, but for who acknowledged."""
     upstream = (name for cause in context.causes for name in (cause.failing, cause.asset))
     people = context.audience.names if context.audience else ()
     definitions = (context.runbook.definition,) if context.runbook else ()
-    incident = context.incident
-    acknowledger = (_full_name_in(incident),) if incident and incident.acknowledger else ()
-    return [*context.downstream, *people, *upstream, *definitions, *acknowledger]
+    return [*context.downstream, *people, *upstream, *definitions]
 
 
-def _with_names(context: FailureContext, visible_names: Container[str]) -> FailureContext:
-    """Return a context with that only which these names belong to."""
+def _acknowledger_ids(contexts: Collection[FailureContext]) -> set[str]:
+    """Return who acknowledged the incidents of these and has a display name."""
+    incidents = (context.incident for context in contexts)
+    return {one.acknowledger_id for one in incidents if one and one.acknowledger and one.acknowledger_id}
+
+
+def _with_visible(
+    context: FailureContext, visible_names: frozenset[str], visible_people: frozenset[str]
+) -> FailureContext:
+    """Return a context with only what these names belong to, and the display names of these people."""
     audience, runbook, incident = context.audience, context.runbook, context.incident
-    if incident and incident.acknowledger and _full_name_in(incident) not in visible_names:
+    if incident and incident.acknowledger and incident.acknowledger_id not in visible_people:
         incident = incident.without_display_name()
     return replace(
         context,
@@ -64,8 +91,3 @@ def _with_names(context: FailureContext, visible_names: Container[str]) -> Failu
         runbook=runbook if runbook and runbook.definition in visible_names else None,
         incident=incident,
     )
-
-
-def _full_name_in(incident: FailureIncident) -> str:
-    """Return the full name of who acknowledged an incident."""
-    return fqn.quote(incident.acknowledged_by or "")

@@ -41,7 +41,7 @@ from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.notices import NoticeWords, is_notice, notice_objection, with_notices
 from tocsin.delivery.wording.reports import is_recovery
-from tocsin.delivery.wording.visible_contexts import names_in, visible_context, visible_streaks
+from tocsin.delivery.wording.visible_contexts import has_names, visible_context, visible_streaks
 from tocsin.delivery.worker.earlier_parts import is_calm, with_earlier_entries
 from tocsin.delivery.worker.judgements import Judgements, tells_of_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
@@ -406,20 +406,20 @@ class MessageAttempt:
         if not tells_of_surroundings(dispatch):
             return None
         context = dispatch.failure
-        if context is not None and not names_in(context):
+        if context is not None and not has_names(context):
             return context
 
         def ask() -> FailureContext:
             whole_context = context or self._parts.failure_messages.context_of(dispatch)
-            return visible_context(dispatch, whole_context, self._parts.permitted.names_seen)
+            return visible_context(dispatch, whole_context, self._parts.permitted)
 
         return await _ask_store(ask)
 
     async def _streaks(self, dispatch: Dispatch) -> Mapping[str, FailureContext]:
         """Return what surrounds the failures that a digest tells of, as far as their readers may see it."""
-        if not any(map(names_in, dispatch.streaks.values())):
+        if not any(map(has_names, dispatch.streaks.values())):
             return dispatch.streaks
-        return await _ask_store(partial(visible_streaks, dispatch, self._parts.permitted.names_seen))
+        return await _ask_store(partial(visible_streaks, dispatch, self._parts.permitted))
 
 
 def _refusal(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:

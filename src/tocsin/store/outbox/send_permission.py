@@ -151,6 +151,20 @@ class Permitted:
         }
         return tuple(one for one in names if one in visible_names)
 
+    def people_seen(self, dispatch: Dispatch, user_ids: Collection[str]) -> frozenset[str]:
+        """Return the ids of those of these people whom a message may show, as ``names_seen`` does of names."""
+        policies = self.permission_cache.current_policies()
+        if policies.are_all_open():
+            return frozenset(user_ids)
+        viewers = self._viewers(dispatch, policies)
+        people = [{"id": one, "type": "user"} for one in user_ids]
+        reasons = ((entry, reason) for entry in dispatch.entries for reason in entry.reasons)
+        seen_ids = (
+            set(user_ids).intersection(*(viewer.sees(people) for viewer in viewers(entry, reason)))
+            for entry, reason in reasons
+        )
+        return frozenset().union(*seen_ids)
+
     def read_only(self, dispatches: Sequence[Dispatch]) -> frozenset[str]:
         """Return the ids of the notifications whose recipients may not acknowledge the incidents that they name.
 

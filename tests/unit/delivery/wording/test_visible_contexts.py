@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
 import pytest
 from tests.unit.delivery.events import dispatch
 
-from tocsin.delivery.dispatch import FailureContext, FailureIncident
-from tocsin.delivery.wording.visible_contexts import visible_context
+from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
+from tocsin.delivery.wording.visible_contexts import has_names, visible_context
 
 INCIDENT = FailureIncident("INC-1", acknowledged_by="zoe.quist", acknowledger="Zoe Quist", acknowledger_id="z")
 
 
-@pytest.mark.parametrize(("seen_names", "name"), [(('"zoe.quist"',), "Zoe Quist"), ((), None)])
-def test_who_acknowledged_has_a_display_name_for_who_may_see_them(
-    seen_names: tuple[str, ...], name: str | None
-) -> None:
-    context = visible_context(dispatch(), FailureContext(incident=INCIDENT), lambda _, names: seen_names)
+class Seeing(NamedTuple):
+    """Rights of readers who may see what has these names, and these people."""
+
+    names: frozenset[str] = frozenset()
+    people: frozenset[str] = frozenset()
+
+    def names_seen(self, _dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name in self.names)
+
+    def people_seen(self, _dispatch: Dispatch, user_ids: Collection[str]) -> frozenset[str]:
+        return self.people.intersection(user_ids)
+
+
+@pytest.mark.parametrize(
+    ("rights", "name"),
+    [
+        (Seeing(people=frozenset({"z"})), "Zoe Quist"),
+        (Seeing(), None),
+        (Seeing(names=frozenset({'"zoe.quist"'}), people=frozenset({"somebody else"})), None),
+    ],
+    ids=["seen", "hidden", "another person took the name"],
+)
+def test_who_acknowledged_has_a_display_name_for_who_may_see_them(rights: Seeing, name: str | None) -> None:
+    context = visible_context(dispatch(), FailureContext(incident=INCIDENT), rights)
+    assert has_names(FailureContext(incident=INCIDENT))
     assert context.incident is not None
     assert (context.incident.acknowledged_by, context.incident.acknowledger) == ("zoe.quist", name)

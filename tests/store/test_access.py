@@ -11,6 +11,8 @@ from sqlalchemy import event as events
 from tests.drafts import EVENT, draft, reason
 from tests.prefilled import Ids, fill
 from tests.store.catalogues import Company, add_tags, company
+from tests.store.rows import some_id
+from tests.store.test_subscriptions import counted_statements
 from tests.unit.access.people import rule
 
 from tocsin.access.decide import Permissions
@@ -370,6 +372,28 @@ def test_who_made_a_change_has_no_display_name_in_messages_to_who_may_not_see_th
         part, _ = Permitted(small.engine).permitted_part(message, now_ms=0)
         assert part is not None
         assert [entry.event.user_name for entry in part.entries] == [shown_name]
+
+
+def test_the_authors_of_many_changes_are_judged_by_as_many_statements_as_of_one(small: Small) -> None:
+    small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    small.policy("NoPeople", rule("deny", "ViewAll", on="user", when="isOwner()"))
+    small.make("role", "Alone", policies=["NoPeople"])
+    _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Alone"]}])
+    small.table("sold", description="Sold.")
+    event = small.company.log.read(0, 1_000)[-1].event
+    message = _dispatch_of(event, "", small.ids["anna"])
+    counts = []
+    for number in (1, 20):
+        entries = tuple(
+            message.first.with_event(event.model_copy(update={"user_id": some_id(f"author {at}")}))
+            for at in range(number)
+        )
+        permissions = Permitted(small.engine)
+        permissions.visible_part(message)
+        with counted_statements(small.engine) as statements:
+            permissions.visible_part(replace(message, entries=entries))
+        counts.append(len(statements))
+    assert counts[0] == counts[1] > 0
 
 
 def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_everybody_could_view_everything(

@@ -6,9 +6,11 @@ Next: ``delivery/worker/attempt.py``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, select
@@ -302,10 +304,8 @@ class Permitted:
         self, entries: Sequence[Entry], whole_entries: Sequence[Entry], viewers: Viewers
     ) -> tuple[Entry, ...]:
         """Return notifications with the log-in names of authors whose display names their readers may not see."""
-        hidden_ids = {
-            whole_entry.event.user_id for whole_entry in whole_entries if not _shows_author(whole_entry, viewers)
-        }
-        documents = self._standing.of({one for one in hidden_ids if one is not None}) if hidden_ids else {}
+        hidden_ids = _hidden_authors(whole_entries, viewers)
+        documents = self._standing.of(hidden_ids) if hidden_ids else {}
         names = {user_id: str(document["name"]) for user_id, (_, document) in documents.items() if "name" in document}
 
         def with_name(entry: Entry) -> Entry:
@@ -434,12 +434,26 @@ def _visible_entry(entry: Entry, viewers: Viewers) -> Entry:
     return replace(visible_entry, reasons=tuple(dict.fromkeys(reasons)))
 
 
-def _shows_author(entry: Entry, viewers: Viewers) -> bool:
-    """Return whether who sees what is sent for one of the reasons may see who made the change."""
-    author = {"id": str(entry.event.user_id), "type": "user"}
-    return entry.event.user_id is None or any(
-        all(viewer.sees([author]) for viewer in viewers(entry, reason)) for reason in entry.reasons
-    )
+def _hidden_authors(entries: Sequence[Entry], viewers: Viewers) -> set[str]:
+    """Return the authors of these that nobody who sees one for one of its reasons may see: one look-up per viewer."""
+    author_viewers = [
+        (entry.event.user_id, [viewers(entry, reason) for reason in entry.reasons])
+        for entry in entries
+        if entry.event.user_id is not None
+    ]
+    authors_by_viewer: dict[Visibility, set[str]] = defaultdict(set)
+    for author_id, viewers_by_reason in author_viewers:
+        for viewer in chain.from_iterable(viewers_by_reason):
+            authors_by_viewer[viewer].add(author_id)
+    visible_ids = {
+        viewer: viewer.sees({"id": one, "type": "user"} for one in author_ids)
+        for viewer, author_ids in authors_by_viewer.items()
+    }
+    return {
+        author_id
+        for author_id, viewers_by_reason in author_viewers
+        if not any(all(author_id in visible_ids[one] for one in seeing) for seeing in viewers_by_reason)
+    }
 
 
 def _lacks_changes(entry: Entry, whole_entry: Entry) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 from tests.company import SmallCompany
+from tests.contract.test_alert_incidents import add_merged_incident
 from tests.notifying import notify_all
 from tests.store.test_failing_rows import permit
 from tests.store.test_subscriptions import counted_statements
@@ -17,6 +18,8 @@ from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.alert_incident import HandledAt, OpenIncident, StepKind
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
+from tocsin.store.outbox.current_state import CurrentStates
+from tocsin.store.outbox.failure_incidents import ReportPlace
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
@@ -60,6 +63,25 @@ def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowl
     acknowledging = Handling(StepKind.ACKNOWLEDGED)
     company.writes.within(lambda record: handle(record, with_id.id, acknowledging), actor=company.actor("dia"))
     assert incidents(Messages(store_engine).dispatches([one.message for one in dispatches])) == [(), ()]
+
+
+def test_an_incident_that_was_merged_into_another_is_not_open_when_that_has_been_acknowledged(
+    company: SmallCompany, store_engine: Engine
+) -> None:
+    company.run("etl", "Failed")
+    notify_all(store_engine)
+    add_merged_incident(store_engine, 9)
+    lead = AlertIncidentLog(store_engine).find("INC-1")
+    assert lead is not None
+    handling = Handling(StepKind.ACKNOWLEDGED)
+    company.writes.within(lambda record: handle(record, lead.id, handling), actor=company.actor("dia"))
+    company.run("etl", "Failed")
+    notify_all(store_engine)
+    dispatches = claimed_dispatches(store_engine)
+    assert (len(dispatches) > 0, set(incidents(dispatches))) == (True, {()})
+    etl = company.ids["etl"]
+    places = {ReportPlace(etl, entry.log_offset) for one in dispatches for entry in one.entries}
+    assert CurrentStates(store_engine).open_incidents(places) == {}
 
 
 def test_a_message_of_an_alert_that_watches_nothing_names_the_incident_too(

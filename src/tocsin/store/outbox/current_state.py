@@ -158,7 +158,7 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
     of_lead = (lead.c.entity_id.label("lead_entity_id"), lead.c.assignee_id.label("lead_assignee_id"))
     columns = (_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.assignee_id)
     query = select(*columns, *of_lead).outerjoin(lead, lead.c.id == _ROW.part_of)
-    query = query.where(_ROW.status == IncidentStatus.OPEN.value)
+    query = query.where(_ROW.status == IncidentStatus.OPEN.value, _ROW.merged_into.is_(None))
     incidents_by_entity: dict[str, list[Opened]] = defaultdict(list)
     for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
         lead_place = HandledAt(row.lead_entity_id, row.lead_assignee_id) if row.lead_entity_id else None

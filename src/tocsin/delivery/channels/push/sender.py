@@ -1,8 +1,9 @@
 """Push sender: one encrypted message to each browser in which a person takes messages.
 
-A browser that has unsubscribed answers 404 or 410: its row goes, and that is no failure. A message that reached some
-browsers and is tried again for others, or after a crash, replaces itself: by its topic while it is not shown, by its
-tag where it is. Source: RFC 8030 (Web Push), section 5; RFC 8292 (VAPID).
+A browser that has unsubscribed answers 404 or 410: its row goes, and that is no failure; what has subscribed anew
+meanwhile is attempted at once. A message that reached some browsers and is tried again for others, or after a crash,
+replaces itself: by its topic while it is not shown, by its tag where it is. Source: RFC 8030 (Web Push), section 5;
+RFC 8292 (VAPID).
 Next: ``delivery/transport/http_requests.py``.
 """
 
@@ -42,14 +43,21 @@ class PushSender:
         """Make one attempt at each browser; the outcome is one that is to be tried again, else a failure, else any."""
         payload = render_push(dispatch, base_url=self._base_url)
         topic, timeouts = dispatch.message.id.replace("-", ""), timeouts_of(destination)
+
+        async def attempt(browser: PushBrowser) -> Outcome | None:
+            request = self._request(browser, (payload, topic, timeouts), now_ms=now_ms)
+            return await self._attempt(browser, request, now_ms=now_ms)
+
         browsers = await self._push.browsers_of(dispatch.message.target, now_ms)
-        attempts = [
-            self._attempt(browser, self._request(browser, (payload, topic, timeouts), now_ms=now_ms), now_ms=now_ms)
-            for browser in browsers
-        ]
-        outcomes = [outcome for outcome in await asyncio.gather(*attempts) if outcome is not None]
+        outcomes = await asyncio.gather(*map(attempt, browsers))
+        if None in outcomes:
+            endpoints = {browser.endpoint for browser in browsers}
+            current_browsers = await self._push.browsers_of(dispatch.message.target, now_ms)
+            renewed_browsers = [browser for browser in current_browsers if browser.endpoint not in endpoints]
+            outcomes += await asyncio.gather(*map(attempt, renewed_browsers))
         no_browser = of_reason(OutcomeReason.RECIPIENT_GONE, detail="no browser")
-        return min(outcomes, key=lambda one: _MOST_PRESSING.index(type(one)), default=no_browser)
+        attempt_outcomes = [outcome for outcome in outcomes if outcome is not None]
+        return min(attempt_outcomes, key=lambda one: _MOST_PRESSING.index(type(one)), default=no_browser)
 
     async def _attempt(self, browser: PushBrowser, request: Request | None, *, now_ms: int) -> Outcome | None:
         """Return how the attempt at a browser went; None for one that has unsubscribed, which is forgotten."""

@@ -84,6 +84,22 @@ async def test_a_browser_that_is_gone_is_forgotten_and_one_that_is_away_is_tried
     assert outcome.detail == "no browser"
 
 
+async def test_a_browser_that_subscribes_anew_during_the_attempt_takes_the_message_there() -> None:
+    key = generate_private_key(SECP256R1())
+    current = [push_browser("https://old/send", key)]
+
+    async def browsers_of(_user_id: str, _now_ms: int) -> Sequence[PushBrowser]:
+        return tuple(current)
+
+    async def forget(_browser: PushBrowser) -> None:
+        current[:] = [push_browser("https://new/send", key)]
+
+    service = PushService(old=410, new=201)
+    sender = PushSender(service, PushSetup(new_vapid_key(), browsers_of, forget), base_url="https://tocsin.example.com")
+    outcome = await sender.send(dispatch(target="dana"), DESTINATION, now_ms=NOW_MS)
+    assert (outcome.status_code, list(service.requests)) == (201, ["old", "new"])
+
+
 @pytest.mark.parametrize(
     "host", ["localhost", "2130706433", "127.1", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]"]
 )

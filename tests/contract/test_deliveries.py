@@ -13,6 +13,7 @@ from tests.contract.test_access import restrict
 from tests.contract.test_subscriptions import alert
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
+from tests.store.test_subscriptions import counted_statements
 
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.message import Attempt, Delivered, Outcome, OutcomeReason, Retry
@@ -302,6 +303,18 @@ def test_forgotten_letters_are_none_and_say_who_wanted_that(
     assert administrator.get(f"{PATH}/{first}").json()["status"] == "delivered"
     answer = administrator.post(f"{PATH}/forget", json={**body, "messages": [first]})
     assert (answer.status_code, "not given up" in answer.json()["message"]) == (409, True)
+
+
+def test_many_messages_are_forgotten_by_as_many_statements_as_one(
+    administrator: httpx.Client, letters: list[Json], sqlite_engine: Engine
+) -> None:
+    counts = []
+    for portion in (letters[:1], letters[1:]):
+        with counted_statements(sqlite_engine) as statements:
+            body = {"messages": [one["id"] for one in portion], "reason": "old"}
+            assert administrator.post(f"{PATH}/forget", json=body).json() == {"forgotten": len(portion)}
+        counts.append(len(statements))
+    assert counts[0] == counts[1] > 0
 
 
 def test_a_destination_says_what_it_sent_and_how_long_that_took(

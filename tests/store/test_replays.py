@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, some_id, states
+from tests.store.test_subscriptions import counted_statements
 from tests.unit.delivery.events import NOW_MS
 
 from tocsin.errors import Conflict
@@ -92,6 +93,15 @@ def test_dead_letters_are_listed_by_what_is_asked(messages: Messages, store_engi
     assert [first.id, *(one.id for one in next_page)] == letter_ids()
     assert (first.reason, first.notification_count, len(first.entries)) == ("badUrl", 1, 1)
     assert len(first.entries) <= SHOWN_ENTRIES
+
+
+def test_messages_are_forgotten_in_the_order_of_their_ids(messages: Messages, store_engine: Engine) -> None:
+    ids = give_up(messages, 3)
+    with counted_statements(store_engine) as statements:
+        DeadLetters(store_engine).forget([*reversed(ids)], because="ana: old", now_ms=LATER_MS)
+    assert any("ORDER BY message.id" in one for one in statements), "two who forget the same lock them in one order"
+    letters = DeadLetters(store_engine).find_many([*ids, some_id("other")])
+    assert {one: letter.reason for one, letter in letters.items()} == dict.fromkeys(ids, "forgotten")
 
 
 def test_a_replay_waits_behind_what_is_live_and_keeps_its_ids(messages: Messages, store_engine: Engine) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 from tocsin.delivery.channels.rehearsal import Rehearsed, rehearsed_requests
@@ -21,6 +22,7 @@ from tocsin.delivery.transport.request import Recorder
 from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.references import is_uuid
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry, MessageStatus, OutcomeReason
 from tocsin.model.own_address import own_address_of, shown_target
@@ -111,26 +113,33 @@ def shown_letters(letters: Sequence[DeadLetter], caller: Caller) -> list[DeadLet
     """Return each of these messages with the events that the caller may view; None without any."""
     if caller.visibility.is_whole:
         return list(letters)
-    return [_letter_in_sight(one, caller) for one in letters]
+    events = iter(caller.visibility.visible_events([entry.event for one in letters for entry in one.entries]))
+    return [_letter_with(one, list(islice(events, len(one.entries)))) for one in letters]
 
 
 def found_letter(message_id: str, caller: Caller) -> DeadLetter:
-    """Return a message that the caller may replay.
+    """Return a message that the caller may replay; raises what ``found_letters`` does."""
+    return found_letters([message_id], caller)[0]
+
+
+def found_letters(message_ids: Sequence[str], caller: Caller) -> list[DeadLetter]:
+    """Return messages that the caller may replay: the number of statements does not grow with theirs.
 
     Raises
     ------
-    NotFound : there is none, or none of whose events the caller may view any
-    Forbidden : the caller may not edit its alert
+    NotFound : there is none of an id, or none of whose events the caller may view any
+    Forbidden : the caller may not edit the alert of one
     """
-    letter = caller.parts.alert_stores.dead_letters.find(message_id)
-    (visible_letter,) = shown_letters([letter], caller) if letter else (None,)
-    if letter is None or visible_letter is None:
-        raise NotFound(f"message {message_id} not found")
+    stored_letters = list(caller.parts.alert_stores.dead_letters.find_many(message_ids).values())
+    visible_letters = {letter.id: letter for letter in shown_letters(stored_letters, caller) if letter}
+    missing_id = next((one for one in message_ids if one not in visible_letters), None)
+    if missing_id is not None:
+        raise NotFound(f"message {missing_id} not found")
     if not caller.actor.is_admin:
-        alert = caller.parts.subscriptions.find(letter.subscription_id)
-        if alert is None or not may_edit_alert(alert, caller):
+        alert_ids = {letter.subscription_id for letter in visible_letters.values()}
+        if len(editable_alerts(caller.parts.subscriptions.list_all(alert_ids), caller)) < len(alert_ids):
             raise Forbidden(_NOT_EDITABLE)
-    return visible_letter
+    return [visible_letters[one] for one in message_ids]
 
 
 class ListedLetter(NamedTuple):
@@ -294,8 +303,8 @@ def _sorted_ids(ids: Collection[str] | None) -> list[str] | None:
     return None if ids is None else sorted(ids)
 
 
-def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
-    events = caller.visibility.visible_events([one.event for one in letter.entries])
+def _letter_with(letter: DeadLetter, events: Sequence[ChangeEvent | None]) -> DeadLetter | None:
+    """Return a letter with what may be seen of the event of each entry; None where none of any may."""
     pairs = zip(letter.entries, events, strict=True)
     entries = tuple(entry.with_event(event) for entry, event in pairs if event is not None)
     return replace(letter, entries=entries) if entries else None

@@ -65,7 +65,7 @@ class DeadLetters:
         """
         row = message.c
         query = select(row.id, row.attempt_count, row.status, attempt.c.reason).select_from(message)
-        query = query.outerjoin(attempt, IS_LAST).where(row.id.in_(sorted(set(message_ids))))
+        query = query.outerjoin(attempt, IS_LAST).where(row.id.in_(sorted(set(message_ids)))).order_by(row.id)
         with writing(self._engine) as connection:
             letter_rows = connection.execute(query.with_for_update(of=message)).all()
             for letter in letter_rows:
@@ -81,9 +81,14 @@ class DeadLetters:
 
     def find(self, message_id: str) -> DeadLetter | None:
         """Return the message of that id, whatever its status."""
+        return self.find_many([message_id]).get(message_id)
+
+    def find_many(self, message_ids: Collection[str]) -> dict[str, DeadLetter]:
+        """Return the messages of these ids that there are, by id, whatever their status."""
         with reading(self._engine) as connection:
-            row = connection.execute(_with_last().where(message.c.id == message_id)).first()
-            return None if row is None else _with_notifications(connection, [_letter(row)])[0]
+            letter_rows = connection.execute(_with_last().where(message.c.id.in_(sorted(set(message_ids))))).all()
+            letters = _with_notifications(connection, [_letter(row) for row in letter_rows])
+            return {letter.id: letter for letter in letters}
 
     def message(self, message_id: str) -> Message | None:
         """Return the message of that id as a worker would claim it."""

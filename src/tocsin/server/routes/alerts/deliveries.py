@@ -102,7 +102,7 @@ def forget_dead_letters(body: DocumentBody, caller: Asked) -> Response:
     """
     require(caller, Operation.VIEW_BASIC, ROW)
     request = parse_as(ForgetRequest, body)
-    letters = [dead_letters.found_letter(str(one), caller) for one in request.messages]
+    letters = dead_letters.found_letters([str(one) for one in request.messages], caller)
     because = f"{caller.actor.name}: {request.reason}"
     now_ms = caller.parts.clock.now_ms()
     count = caller.parts.alert_stores.dead_letters.forget([one.id for one in letters], because=because, now_ms=now_ms)

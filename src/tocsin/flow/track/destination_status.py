@@ -108,8 +108,7 @@ def standing_after(
     has_changed = before.configured_at_ms not in (None, configured_at_ms)
     failing = failing_after(before.failing, attempt, channel, has_changed=has_changed)
     stopped_breaker = Breaker(opened_at_ms=ended_at_ms)  # open, without a probe
-    is_of_browsers = channel == Channel.PUSH  # those of one person, whose failures must keep back nobody else's
-    breaker_now = before.breaker if is_of_browsers else breaker_after(before.breaker, attempt)
+    breaker_now = Breaker() if _is_of_browsers(channel) else breaker_after(before.breaker, attempt)
     breaker = stopped_breaker if failing.is_stopped else breaker_now
     if isinstance(outcome, Delivered):
         count_fields: dict[str, Any] = {  # Any: the field's value
@@ -136,9 +135,9 @@ def standing_after(
 
 
 def standing_after_deliveries(
-    before: DestinationStatus, ended_at_ms: Sequence[int], *, configured_at_ms: int | None = None
+    before: DestinationStatus, ended_at_ms: Sequence[int], *, channel: str, configured_at_ms: int | None = None
 ) -> DestinationStatus:
-    """Return the destination's status after attempts that all delivered, which ended at these times, in their order.
+    """Return the destination's status after attempts over ``channel`` that all delivered, in the order of these ends.
 
     It is what ``standing_after`` returns for one after the other.
     """
@@ -150,9 +149,14 @@ def standing_after_deliveries(
         delivered_count=before.delivered_count + len(ended_at_ms),
         next_attempt_ms=None,
         configured_at_ms=configured_at_ms,
-        breaker=breaker_after_deliveries(before.breaker, ended_at_ms),
+        breaker=Breaker() if _is_of_browsers(channel) else breaker_after_deliveries(before.breaker, ended_at_ms),
         failing=Failing(),
     )
+
+
+def _is_of_browsers(channel: str) -> bool:
+    """Return whether an attempt was at the browsers of one person: its failures must keep back nobody else's."""
+    return channel == Channel.PUSH
 
 
 def _state(attempt: Attempt, step: NextStep) -> SubscriptionState:

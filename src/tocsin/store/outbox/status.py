@@ -131,17 +131,20 @@ def _standing_after_all(
 ) -> DestinationStatus:
     """Return a destination's status after attempts, in their order; deliveries that follow each other count at once."""
     standing = before
-    for has_delivered, results in groupby(finished, key=lambda one: isinstance(one.attempt.outcome, Delivered)):
+    for (has_delivered, channel), results in groupby(finished, key=_delivery_and_channel):
         if has_delivered:
             times_ms = [one.attempt.started_at_ms + one.attempt.duration_ms for one in results]
-            standing = standing_after_deliveries(standing, times_ms, configured_at_ms=configured_at_ms)
+            standing = standing_after_deliveries(standing, times_ms, channel=channel, configured_at_ms=configured_at_ms)
             continue
         for result in results:
-            channel = result.message.channel
             standing = standing_after(
                 standing, result.attempt, result.step, channel=channel, configured_at_ms=configured_at_ms
             )
     return standing
+
+
+def _delivery_and_channel(finished: Finished) -> tuple[bool, str]:
+    return isinstance(finished.attempt.outcome, Delivered), finished.message.channel
 
 
 def plan_again(connection: Connection, now_ms: int) -> None:

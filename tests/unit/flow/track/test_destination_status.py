@@ -128,6 +128,15 @@ def test_while_it_is_paused_the_next_attempt_is_the_next_probe() -> None:
     assert status_after(*[RETRY] * 12, Delivered(200)).next_attempt_ms is None
 
 
+def test_a_pause_of_browsers_from_before_they_had_none_ends_with_the_next_attempt() -> None:
+    paused = status_after(*[RETRY] * 12)
+    attempt = Attempt("d", 1, started_at_ms=50_000, duration_ms=10, outcome=RETRY)
+    step = next_step(attempt, retries=3, wait_s=5.0)
+    standing = standing_after(paused, attempt, step, channel="Push", configured_at_ms=CHANGED_MS)
+    assert (standing.breaker, standing.next_attempt_ms) == (Breaker(), step.due_at_ms)
+
+
+@pytest.mark.parametrize("channel", ["Webhook", "Push"])
 @pytest.mark.parametrize(
     "before", [UNTRIED, status_after(Delivered(200), RETRY), status_after(*[RETRY] * 12), status_after(GONE)]
 )
@@ -136,11 +145,11 @@ def test_while_it_is_paused_the_next_attempt_is_the_next_probe() -> None:
     [[20_000], [20_000, 29_999, 30_000, 30_000, 61_000], [700_000, 20_000, 29_000, 350_000], [299_999, 330_000]],
 )
 def test_deliveries_that_are_counted_at_once_count_as_one_after_the_other(
-    before: DestinationStatus, times_ms: list[int]
+    before: DestinationStatus, times_ms: list[int], channel: str
 ) -> None:
     standing = before
     for at_ms in times_ms:
         attempt = Attempt("d", 1, started_at_ms=at_ms, duration_ms=0, outcome=Delivered(200))
         step = next_step(attempt, retries=3, wait_s=5.0)
-        standing = standing_after(standing, attempt, step, channel="Webhook", configured_at_ms=2_000)
-    assert standing_after_deliveries(before, times_ms, configured_at_ms=2_000) == standing
+        standing = standing_after(standing, attempt, step, channel=channel, configured_at_ms=2_000)
+    assert standing_after_deliveries(before, times_ms, channel=channel, configured_at_ms=2_000) == standing

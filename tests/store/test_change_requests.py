@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, insert, select, update
 from tests.store.catalogues import JANE, ORDERS, Company, company
+from tests.store.test_subscriptions import counted_statements
 
 from tocsin.catalogue.changes import MOST_ANNOUNCED, announce, answer_request, move_request, withdraw_request
 from tocsin.conditions.announced import IS_ANNOUNCED, OPEN_ANSWERS
@@ -32,7 +33,7 @@ from tocsin.model.change_request import (
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.changes.requests import MOST_LISTED, ChangeRequestLog, RequestFilter
+from tocsin.store.catalogue.changes.requests import MOST_LISTED, ChangeRequestLog, RequestFilter, erase
 from tocsin.store.database.change_tables import change_request
 from tocsin.store.database.engine import reading
 from tocsin.store.recipients.directory import SqlDirectory
@@ -179,6 +180,16 @@ def test_a_withdrawn_request_leaves_room_for_another_and_keeps_what_it_said(
     assert stored is not None
     assert (stored.column_path, stored.new_value, stored.replacement) == ("email", "mail", "x")
     assert stored.withdrawn_at_ms == shop.clock.now_ms()
+
+
+def test_consumers_are_read_by_the_statement_that_deletes_them(shop: Company, store_engine: Engine) -> None:
+    announce_as(shop)
+    ids = [one.id for one in _CONSUMERS[:2]]
+    with counted_statements(store_engine) as statements, store_engine.begin() as connection:
+        relations = erase(connection, ids)
+    assert {relation["other_id"] for relation in relations} == set(ids)
+    of_consumers = [one for one in statements if "change_request_consumer" in one]
+    assert len(of_consumers) == 1, "who is added between two statements would go without a trace"
 
 
 def test_a_consumer_that_is_deleted_for_good_is_asked_no_more_and_a_request_outlives_its_asset(

@@ -97,6 +97,22 @@ def delete_by_key(connection: Connection, column: Column[Any], keys: Iterable[An
         connection.execute(delete(column.table).where(is_one_of(connection, column, chunk)))
 
 
+def take_by_key(
+    connection: Connection,
+    columns: Sequence[ColumnElement[Any]],  # Any: whatever they hold
+    column: Column[Any],  # Any: as above
+    keys: Iterable[Any],
+) -> list[Row[Any]]:
+    """Delete the rows whose ``column`` is one of ``keys``, as ``delete_by_key``; return these columns of each."""
+    return [
+        row
+        for chunk in chunks_of(sorted(keys), KEYS_PER_STATEMENT)
+        for row in connection.execute(
+            delete(column.table).where(is_one_of(connection, column, chunk)).returning(*columns)
+        )
+    ]
+
+
 def is_one_of(
     connection: Connection, column: ColumnElement[Any], keys: Collection[str] | Collection[int]
 ) -> ColumnElement[bool]:

@@ -50,7 +50,7 @@ from tocsin.model.entity import Document
 from tocsin.store.catalogue.relations.past import CONSUMER, Relation
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
 from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
-from tocsin.store.database.keys import delete_by_key, is_one_of, rows_by_key
+from tocsin.store.database.keys import is_one_of, rows_by_key, take_by_key
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import change_event, entity
@@ -193,8 +193,7 @@ def erase(connection: Connection, entity_ids: Collection[str]) -> list[Relation]
     """
     added_ms = func.coalesce(_CONSUMER.added_at_ms, 0)
     columns = (_CONSUMER.request_id, _CONSUMER.consumer_id, _CONSUMER.consumer_type, added_ms)
-    removed_rows = list(rows_by_key(connection, select(*columns), _CONSUMER.consumer_id, entity_ids))
-    delete_by_key(connection, _CONSUMER.consumer_id, entity_ids)
+    removed_rows = take_by_key(connection, columns, _CONSUMER.consumer_id, entity_ids)
     if not removed_rows:
         return []
     events = _events_about(connection, {row.request_id for row in removed_rows})
@@ -206,7 +205,7 @@ def erase(connection: Connection, entity_ids: Collection[str]) -> list[Relation]
             "other_type": consumer_type,
             "since_offset": min((offset for at_ms, offset in events[request_id] if at_ms >= added_at_ms), default=None),
         }
-        for request_id, consumer_id, consumer_type, added_at_ms in removed_rows
+        for request_id, consumer_id, consumer_type, added_at_ms in map(tuple, removed_rows)
     ]
 
 

@@ -116,6 +116,9 @@ def test_who_asks_for_many_people_or_few_finds_the_same(company: SmallCompany, s
     few = {(one.who, one.about_id, one.within) for one in directory.mutes({ana}, {orders, "no alert"})}
     many = {(one.who, one.about_id, one.within) for one in directory.mutes({ana, *map(str, range(9))}, {orders})}
     assert few == many == {(ana, company.ids[one], orders) for one in ("public", "pg")}
+    with counted_statements(store_engine) as statements:
+        list(directory.mutes({ana, *map(str, range(9))}, {orders}))
+    assert not any("SELECT DISTINCT mute.about_id" in one for one in statements), "what else is muted is not read"
 
 
 def test_the_statements_do_not_grow_with_what_lies_below(company: SmallCompany, store_engine: Engine) -> None:

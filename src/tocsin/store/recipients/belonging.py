@@ -78,10 +78,8 @@ def _find_belongings(
     belongings: dict[str, list[Belonging]] = {one: [] for one in asset_ids}
     if memory.followed_types(connection).isdisjoint(GATHERING):
         return belongings
-    chains = memory.chains_of(connection, asset_ids)
-    governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], memory)
+    chains, governance, chains_of_named = _surroundings(connection, asset_ids, memory)
     types = governance.targets()
-    chains_of_named = memory.chains_of(connection, governance.targets(AROUND).keys())
     every_chain = [*chains.values(), *chains_of_named.values()]
     container_ids = {*types, *(ancestor.id for some in every_chain for ancestor in some.past_and_present())}
     followed_ids = _find_followed(connection, container_ids, memory.from_offset)
@@ -96,6 +94,13 @@ def _find_belongings(
     return belongings
 
 
+def find_container_ids(connection: Connection, asset_ids: Collection[str], memory: KnownRelations) -> set[str]:
+    """Return the ids of what these assets are or were below or in, as ``find_spans_inside`` takes them."""
+    chains, _, chains_of_named = _surroundings(connection, asset_ids, memory)
+    every_chain = (*chains.values(), *chains_of_named.values())
+    return {*chains_of_named, *(ancestor.id for some in every_chain for ancestor in some.past_and_present())}
+
+
 def find_spans_inside(
     connection: Connection, asset_ids: Collection[str], container_ids: Collection[str], memory: KnownRelations
 ) -> Iterator[tuple[str, str, Span]]:
@@ -103,13 +108,20 @@ def find_spans_inside(
 
     The event by which an asset leaves is the last.
     """
-    chains = memory.chains_of(connection, asset_ids)
-    governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], memory)
-    chains_of_named = memory.chains_of(connection, governance.targets(AROUND).keys())
+    chains, governance, chains_of_named = _surroundings(connection, asset_ids, memory)
     spans = _spans_inside(governance, chains, chains_of_named, container_ids)
     for (asset_id, container_id, _), container_spans in spans.items():
         for span in _with_last_events(container_spans, 0):
             yield asset_id, container_id, span
+
+
+def _surroundings(
+    connection: Connection, asset_ids: Collection[str], memory: KnownRelations
+) -> tuple[Mapping[str, AncestorChain], Governance, Mapping[str, AncestorChain]]:
+    """Return what is above assets, what they name, and what is above the domains and data products among that."""
+    chains = memory.chains_of(connection, asset_ids)
+    governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], memory)
+    return chains, governance, memory.chains_of(connection, governance.targets(AROUND).keys())
 
 
 def _spans_inside(

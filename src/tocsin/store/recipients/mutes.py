@@ -24,7 +24,7 @@ from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import change_event, entity, person
 from tocsin.store.eventlog.log import announce_write
-from tocsin.store.recipients.belonging import find_spans_inside
+from tocsin.store.recipients.belonging import find_container_ids, find_spans_inside
 from tocsin.store.recipients.followed_types import CONTAINING
 from tocsin.store.recipients.mute_ends import key_of, open_incidents, resolved_incidents, with_ends
 from tocsin.store.recipients.relations_over_time import KnownRelations, Span
@@ -191,7 +191,7 @@ def mutes_in(
     connection: Connection,
     user_ids: Collection[str],
     about_ids: Collection[str],
-    memory: KnownRelations | None = None,
+    memory: KnownRelations,
     find_subjects: _FindSubjects = find_subject_assets,
 ) -> Iterator[Mute]:
     """Yield what these have muted of these alerts, assets, and threads and tests of assets; asks by the fewer keys.
@@ -208,10 +208,12 @@ def mutes_in(
         about.setdefault(asset_id, []).append(part_id)
     ids = {*about_ids, *about}
     asset_ids = ids - dict(subjects.items()).keys()
-    containers = _muted_containers(connection, own_mutes)
+    containers = (
+        _muted_around(connection, asset_ids, memory) if own_mutes is None else _muted_containers(connection, own_mutes)
+    )
     spans: dict[str, list[tuple[str, Span]]] = defaultdict(list)
     for asset_id, container_id, span in (
-        find_spans_inside(connection, asset_ids, containers, memory or KnownRelations(0)) if containers else ()
+        find_spans_inside(connection, asset_ids, containers, memory) if containers else ()
     ):
         spans[container_id].append((asset_id, span))
     for own_mute in _mutes_by(connection, mute.c.about_id, {*ids, *spans}) if own_mutes is None else own_mutes:
@@ -230,14 +232,18 @@ def _with_parts(mutes: Iterable[Mute], parts: Mapping[str, Collection[str]]) -> 
             yield replace(asset_mute, within=part_id) if is_within else replace(asset_mute, about_id=part_id)
 
 
-def _muted_containers(connection: Connection, mutes: Sequence[Mute] | None) -> set[str]:
-    """Return the ids of what these mutes keep quiet that may contain an asset; None: all that there are."""
-    if mutes is not None:
-        ids = {one.about_id for one in mutes if one.kind is MuteKind.ASSET}
-        query = select(entity.c.id).where(_IS_CONTAINER)
-        return {row.id for row in rows_by_key(connection, query, entity.c.id, ids)} if ids else set()
-    all_muted = select(mute.c.about_id).where(mute.c.kind == MuteKind.ASSET.value).distinct()
-    return set(connection.scalars(all_muted.where(mute.c.about_id.in_(select(entity.c.id).where(_IS_CONTAINER)))))
+def _muted_containers(connection: Connection, mutes: Sequence[Mute]) -> set[str]:
+    """Return the ids of what these mutes keep quiet that may contain an asset."""
+    ids = {one.about_id for one in mutes if one.kind is MuteKind.ASSET}
+    query = select(entity.c.id).where(_IS_CONTAINER)
+    return {row.id for row in rows_by_key(connection, query, entity.c.id, ids)} if ids else set()
+
+
+def _muted_around(connection: Connection, asset_ids: Collection[str], memory: KnownRelations) -> set[str]:
+    """Return the ids of what contains these assets and has been muted; most stores have few mutes, or none."""
+    if connection.scalar(select(mute.c.who).limit(1)) is None:
+        return set()
+    return present_keys(connection, mute.c.about_id, find_container_ids(connection, asset_ids, memory))
 
 
 def broad_mutes_of(connection: Connection, user_ids: Collection[str]) -> dict[str, list[Mute]]:

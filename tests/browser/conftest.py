@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.serving import Served
 from tests.startedserver import served, sqlite_url
 
@@ -19,8 +19,13 @@ _FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+_PATIENCE_MS = 30_000
+"""How long tests wait for what a page shows: with other workers on two cores, and only where it is missing."""
+
 _NAMES = "--host-resolver-rules=MAP tocsin.test 127.0.0.1"  # a server by another name than this machine's
 
+
+expect.set_options(timeout=_PATIENCE_MS)
 
 _running = ExitStack()
 """What ends the running Chromium."""
@@ -58,7 +63,7 @@ def page(browser: Browser, served: Served) -> Iterator[Page]:
     tab = context.new_page()
     errors: list[str] = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.set_default_timeout(10_000)
+    tab.set_default_timeout(_PATIENCE_MS)
     tab.goto("/")
     yield tab
     context.close()

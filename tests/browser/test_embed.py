@@ -72,7 +72,7 @@ def _example(served: Served, monkeypatch: pytest.MonkeyPatch) -> type[BaseHTTPRe
 def foreign_page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(permissions=[])
     tab = context.new_page()
-    tab.set_default_timeout(10_000)
+    tab.set_default_timeout(30_000)
     yield tab
     context.close()
 

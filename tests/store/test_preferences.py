@@ -361,11 +361,11 @@ def test_people_who_chose_the_same_share_what_holds_unless_the_defaults_of_their
 ) -> None:
     company, preferences = SmallCompany(store_engine), SqlPreferences(store_engine)
     SqlTeamPreferences(store_engine).put(company.ids["shop"], Preferences(digest_at="07:00"), now_ms=1)
-    chosen = {"ana": NIGHT, "cem": NIGHT, "dia": NIGHT, "ben": Preferences(frequency=Frequency.DAILY)}
-    for name, choices in chosen.items():
+    choices_by_name = {"ana": NIGHT, "cem": NIGHT, "dia": NIGHT, "ben": Preferences(frequency=Frequency.DAILY)}
+    for name, choices in choices_by_name.items():
         preferences.put(company.ids[name], choices, now_ms=1)
     with store_engine.connect() as connection:
-        layers = find_preferences(connection, [company.ids[name] for name in chosen]).layers
+        layers = find_preferences(connection, [company.ids[name] for name in choices_by_name]).layers
     ana, ben, cem, dia = (layers[company.ids[name]] for name in ("ana", "ben", "cem", "dia"))
     assert cem is dia, "a million people who chose the same are judged once"
     assert [times_of(one).digest_at for one in (ana, ben, cem)] == ["07:00", "07:00", Preferences().digest_at]

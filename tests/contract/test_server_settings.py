@@ -60,6 +60,34 @@ def test_the_environment_wins_over_the_file_and_secrets_stay_hidden(
     assert _by_name(Settings.model_construct(secrets_key=SecretStr("k")), {}, set())["secrets_key"].is_secret
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "masked_text"),
+    [
+        ("spark.hadoop.fs.azure.account.key.shop.blob", "opensesame", MASK),
+        ("spark.hadoop.fs.azure.sas.box.shop", "sv=1&sig=opensesame", MASK),
+        ("spark.hadoop.google.cloud.auth.service.account.private.key", "opensesame", MASK),
+        ("spark.kafka.sasl.jaas.config", 'Login required password="opensesame";', MASK),
+        ("spark.driver.extraJavaOptions", "-Dstore.Password=opensesame -Xss4m", f"-Dstore.Password={MASK} -Xss4m"),
+        ("spark.executor.extraJavaOptions", "-Dx='password=\"open opensesame\"' -Da=1", f"-Dx='password={MASK}' -Da=1"),
+        (
+            "spark.url",
+            "postgresql://ann@db/tocsin?password=opensesame&a=1",
+            f"postgresql://{MASK}@db/tocsin?password={MASK}&a=1",
+        ),
+        ("spark.url", "https://opensesame@code.example/shop", f"https://{MASK}@code.example/shop"),
+        ("spark.url", "wasbs://x;AccountKey=opensesame==;a=1", f"wasbs://x;AccountKey={MASK};a=1"),
+        ("spark.sql.shuffle.partitions", "2", "2"),
+        ("spark.mail", "ann@shop.example", "ann@shop.example"),
+    ],
+)
+def test_secrets_within_a_value_stay_hidden(key: str, value: str, masked_text: str) -> None:
+    settings = Settings.model_construct(spark_conf={key: value}, database_url=value)
+    by_name = _by_name(settings, {}, set())
+    assert by_name["spark_conf"].value == {key: masked_text}
+    if masked_text != MASK:
+        assert by_name["database_url"].value == masked_text
+
+
 def _by_name(settings: Settings, environment: dict[str, str], in_file: set[str]) -> dict[str, ShownSetting]:
     shown_list = settings_to_show(settings, environment=environment, in_file=in_file, in_store=())
     return {one.name: one for one in shown_list}

@@ -20,10 +20,18 @@ from tocsin.settings import Settings
 PREFIX = "TOCSIN_"
 """What the variable of a setting begins with."""
 
-_SECRET_NAMES = re.compile(r"secret|password|token|credential|access\.?key", re.IGNORECASE)
+_SECRET_NAMES = re.compile(
+    r"secret|passw|token|credential|authorization|(access|account|private|api)[._-]?key|jaas|\.sas\.", re.IGNORECASE
+)
 """Names of Spark settings whose values are secrets, much as Spark's own ``spark.redaction.regex``."""
 
 _PASSWORD = re.compile(r"(?<=://)([^:/@]*):.*@")
+_ONLY_USER = re.compile(r"(?<=://)[^:/@?#\s]+@")
+_NAMED_SECRET = re.compile(
+    r"""((?:passw(?:or)?d|token|secret|key|credentials?|\bsig|signature)\s*=\s*)("[^"]*"|'[^']*'|[^&;,\s]+)""",
+    re.IGNORECASE,
+)
+"""A secret inside a text: of a URL's query, a connection string, Java's options. The user of a URL may be a token."""
 
 
 class SettingOrigin(StrEnum):
@@ -96,5 +104,6 @@ def masked_value(value: object) -> object:
     if isinstance(value, dict):
         return {key: MASK if _SECRET_NAMES.search(str(key)) else masked_value(one) for key, one in value.items()}
     if isinstance(value, str):
-        return _PASSWORD.sub(rf"\1:{MASK}@", value)
+        text = _ONLY_USER.sub(f"{MASK}@", _PASSWORD.sub(rf"\1:{MASK}@", value))
+        return _NAMED_SECRET.sub(rf"\1{MASK}", text)
     return value if value is None or isinstance(value, bool | int | float) else str(value)

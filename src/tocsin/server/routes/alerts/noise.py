@@ -41,7 +41,7 @@ def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Que
 
 @router.get("/{subscription_id}/destinationFigures", openapi_extra=answers("DestinationFigures"))
 def read_destination_figures(subscription_id: PathId, caller: Asked) -> Response:
-    """Return of each destination its sent messages, of the newest 1,000 events, its waiting ones, and their delay."""
+    """Return of each destination its sent messages, of the newest 1,000, its waiting ones, and their delay."""
     alert = _editable_alert(subscription_id, caller, "how its destinations fare")
     figures = caller.parts.alert_stores.figures_of_destinations.of(alert.id, [one.id for one in alert.destinations])
     return answer({"data": [json_of(DESTINATION_FIGURES, one) for one in figures]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.store.test_subscriptions import counted_statements
@@ -30,6 +31,35 @@ def fill_schema(company: SmallCompany, schema: str, count: int) -> list[str]:
         edge = {side: {"type": "table", "id": one} for side, one in ends.items()}
         company.writes.put_edge(edge, actor=SYSTEM)
     return [company.ids[name] for name in names]
+
+
+def fill_container(company: SmallCompany, kind: str, container: str, count: int) -> list[str]:
+    """Put a service of dashboards, or a domain of domains; return the ids of what it contains."""
+    names = [f"{container}{number}" for number in range(count)]
+    own_fields = {"serviceType": "Looker"} if kind == "dashboardService" else {"domainType": "Aggregate"}
+    company.put(kind, {"name": container, "description": "Ours.", **own_fields})
+    for name in names:
+        if kind == "dashboardService":
+            company.put("dashboard", {"name": name, "service": container})
+        else:
+            company.put(kind, {"name": name, "parent": container, "description": "Ours.", **own_fields})
+    return [company.ids[name] for name in names]
+
+
+@pytest.mark.parametrize("kind", ["dashboardService", "domain"])
+def test_other_containers_go_by_as_many_statements_as_with_few(store_engine: Engine, kind: str) -> None:
+    company = SmallCompany(store_engine)
+    counts = []
+    for container, count in (("little", 2), ("much", 12), ("much", 12)):  # the second time, others had these names
+        ids = fill_container(company, kind, container, count)
+        with counted_statements(store_engine) as statements:
+            company.writes.delete(kind, company.key(container), actor=SYSTEM, hard=True, recursive=True)
+        counts.append(len(statements))
+        with reading(store_engine) as connection:
+            assert connection.execute(select(entity.c.id).where(entity.c.id.in_(ids))).all() == []
+            stones = connection.scalars(select(tombstone.c.entity_id).where(tombstone.c.entity_id.in_(ids))).all()
+            assert set(stones) == set(ids)
+    assert max(counts) - counts[0] <= 4, counts
 
 
 def test_a_schema_goes_with_its_tables_by_as_many_statements_as_with_few(store_engine: Engine) -> None:

@@ -6,6 +6,8 @@ A second counter does the same for tokens (``store/catalogue/people/tokens.py``)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlalchemy import Connection, bindparam, select, update
 
 from tocsin.model.entity import Document
@@ -51,15 +53,25 @@ def note_revoked(connection: Connection) -> None:
 
 def note(connection: Connection, old: Stored | None, new: Stored | None) -> None:
     """Raise the counter if what ``old`` became changes what anybody may do."""
+    if _is_deciding(old, new):
+        connection.execute(_RAISE[_RULES])
+
+
+def note_erased(connection: Connection, erased: Iterable[Stored]) -> None:
+    """Raise the counter if the end of any of these entities changes what anybody may do."""
+    if any(_is_deciding(one, None) for one in erased):
+        connection.execute(_RAISE[_RULES])
+
+
+def _is_deciding(old: Stored | None, new: Stored | None) -> bool:
     subject = new or old
     keys = _DECIDING.get(subject.entity_type) if subject else None
     if subject is None or keys is None:
-        return
+        return False
     if subject.entity_type == "glossaryTerm" and not any(one and one.document.get("tags") for one in (old, new)):
-        return  # it brings no label along
+        return False  # it brings no label along
     is_new_person = old is None and new is not None and new.entity_type == "user" and not new.document.get("teams")
-    if not is_new_person and _referred_ids(old, keys) != _referred_ids(new, keys):
-        connection.execute(_RAISE[_RULES])
+    return not is_new_person and _referred_ids(old, keys) != _referred_ids(new, keys)
 
 
 def _referred_ids(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:

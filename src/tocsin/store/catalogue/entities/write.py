@@ -291,8 +291,8 @@ class SqlTransaction:
         for entity in erased:
             self._relations.end(entity.id, [*self._remembered.pop(entity.id), *relations_to[entity.id]])
             self.touched.add(entity.entity_type)
-            rules_revision.note(self._connection, entity, None)
-            tokens.note(self._connection, entity, None)
+        rules_revision.note_erased(self._connection, erased)
+        tokens.note_erased(self._connection, erased)
         self._inherited.clear()
         self._edges.clear()
         projections.erase(self._connection, ids)
@@ -355,15 +355,22 @@ class SqlTransaction:
 
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
         """Add a lineage edge or replace its details."""
+        self._forget_edges(from_.id, to.id, (details.get("pipeline") or {}).get("id"))
         if edges.put(self._connection, from_, to, details):
             self._relations.begin(to.id, tables.lineage_edge, (from_.id, to.id))
 
     def delete_edge(self, from_id: str, to_id: str) -> None:
         """Remove a lineage edge."""
+        self._forget_edges(from_id, to_id)
         if (edge := edges.remove(self._connection, from_id, to_id)) is not None:
             relation = {"entity_id": from_id, "relation": past.DOWNSTREAM, "other_id": to_id}
             name = self._run(select(_ENTITY.fqn).where(_ENTITY.id == to_id)).scalar_one_or_none()
             self._relations.end(to_id, [relation | edge | {"other_fqn": name}])
+
+    def _forget_edges(self, *ends: str | None) -> None:
+        """Drop what was remembered of the edges of these assets."""
+        for end in ends:
+            self._edges.pop(end or "", None)
 
     def append(self, events: Iterable[CapturedEvent]) -> Mapping[str, bool]:
         """Add events to the log, in this order; return ``Written.deletedness`` of a single one's entity."""

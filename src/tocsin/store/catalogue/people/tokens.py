@@ -5,7 +5,7 @@ The token itself is not stored: reading the store does not allow anybody to log 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -164,13 +164,24 @@ def revoke_other(connection: Connection, user_id: str, but: str | None) -> int:
 def note(connection: Connection, old: Stored | None, new: Stored | None) -> None:
     """Revoke the tokens of a user, or of the user of a bot, that this change deletes or restores."""
     subject = new or old
-    if subject is None or subject.entity_type not in ("user", "bot") or old is None:
+    if subject is None or old is None or (new is not None and new.is_deleted == old.is_deleted):
         return
-    if new is not None and new.is_deleted == old.is_deleted:
-        return
-    user = subject.document.get("botUser") if subject.entity_type == "bot" else {"id": subject.id}
-    if isinstance(user, dict) and "id" in user:
-        revoke(connection, _TOKEN.user_id == user["id"])
+    note_erased(connection, [subject])
+
+
+def note_erased(connection: Connection, erased: Iterable[Stored]) -> None:
+    """Revoke the tokens of users, and of the users of bots, that are deleted."""
+    user_ids = {user_id for one in erased if (user_id := _user_id_of(one)) is not None}
+    for chunk in chunks_of(sorted(user_ids)):
+        revoke(connection, _TOKEN.user_id.in_(chunk))
+
+
+def _user_id_of(entity: Stored) -> str | None:
+    """Return the id of a user, or of a bot's user; None of what is neither."""
+    if entity.entity_type == "user":
+        return entity.id
+    user = entity.document.get("botUser") if entity.entity_type == "bot" else None
+    return user.get("id") if isinstance(user, dict) else None
 
 
 def _lock_tokens(connection: Connection, which: ColumnElement[bool], *, is_shared: bool = False) -> set[str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, insert, select
+from sqlalchemy import Connection, Engine, delete, insert, select, tuple_
 
 from tocsin.chunks import chunks_of
 from tocsin.model import fqn
@@ -120,13 +120,11 @@ def holder_at(candidates: Sequence[Holder], at_ms: int) -> str | None:
 def record_former_names(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
     """Record that entities were called so, or are gone for good: type, FQN and id of each."""
     for chunk in chunks_of(names):
-        for entity_type, former, _ in chunk:
-            same = _FORMER.entity_type == entity_type, _FORMER.fqn == former
-            holder = connection.execute(select(former_name).where(*same)).one_or_none()
-            if holder is not None:
-                earlier = insert_into(connection, earlier_holder).on_conflict_do_nothing()
-                connection.execute(earlier, [dict(holder._mapping)])
-                connection.execute(delete(former_name).where(*same))
+        is_so_called = tuple_(_FORMER.entity_type, _FORMER.fqn).in_([one[:2] for one in chunk])
+        if earlier_rows := connection.execute(select(former_name).where(is_so_called)).all():
+            earlier = insert_into(connection, earlier_holder).on_conflict_do_nothing()
+            connection.execute(earlier, [dict(row._mapping) for row in earlier_rows])
+            connection.execute(delete(former_name).where(is_so_called))
         former_rows = [dict(zip(("entity_type", "fqn", "entity_id"), one, strict=True)) for one in chunk]
         connection.execute(insert(former_name), former_rows)
 

@@ -114,6 +114,16 @@ _SOURCES = {one.relation: one for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES,
 _BY_TABLE = {one.table: one.relation for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES)}
 _OF_ASSETS = (_DOMAINS, _PRODUCTS, _SHOWN)
 """Relations that are kept of what people can follow alone."""
+_OF_OTHERS = (
+    (("user", "team"), _OWNERS, "owner_id"),
+    (("user", "team"), _FOLLOWERS, "user_id"),
+    (("user", "team"), _MEMBERS, "team_id"),
+    (("user", "team"), _MEMBERS, "member_id"),
+    ((DOMAIN, "dataProduct"), _DOMAINS, "target_id"),
+    ((DOMAIN, "dataProduct"), _PRODUCTS, "target_id"),
+    (("dashboard",), _SHOWN, "entity_id"),
+)
+"""Relations of others that only entities of these types have, with the column that names these."""
 
 _INNATE = frozenset((DOMAIN, PRODUCT, LABEL))
 """Relations that what is created with them has always had."""
@@ -251,24 +261,16 @@ def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[st
 def relations_to(connection: Connection, erased_entities: Collection[Stored]) -> dict[str, list[Relation]]:
     """Return the relations of others to each of these entities, which are about to be erased."""
     names = {one.id: one.fqn for one in erased_entities}
-    relations = {one.id: _special_relations_to(connection, one) for one in erased_entities}
+    relations: dict[str, list[Relation]] = {one: [] for one in names}
+    for types, source, by in _OF_OTHERS:
+        end = "entity_id" if by == source.key else "other_id"
+        for chunk in chunks_of(sorted(one.id for one in erased_entities if one.entity_type in types)):
+            for relation in connection.execute(_relations(source, by, chunk)).mappings():
+                relations[relation[end]].append(dict(relation))
     for chunk in chunks_of(sorted(names)):
         for row in connection.execute(_relations(_EDGES, "to_id", chunk)):
             relations[row.other_id].append(dict(row._mapping) | {"other_fqn": names[row.other_id]})
     return relations
-
-
-def _special_relations_to(connection: Connection, erased: Stored) -> list[Relation]:
-    """Return the relations of others that only an entity of its type has."""
-    queries: list[Select[Any]] = []
-    if erased.entity_type in ("user", "team"):
-        ways = ((_OWNERS, "owner_id"), (_FOLLOWERS, "user_id"), (_MEMBERS, "team_id"), (_MEMBERS, "member_id"))
-        queries += [_relations(source, by, [erased.id]) for source, by in ways]
-    if erased.entity_type in (DOMAIN, "dataProduct"):
-        queries += [_relations(one, "target_id", [erased.id]) for one in (_DOMAINS, _PRODUCTS)]
-    if erased.entity_type == "dashboard":
-        queries.append(_relations(_SHOWN, "entity_id", [erased.id]))
-    return [dict(row._mapping) for query in queries for row in connection.execute(query)]
 
 
 def forget(connection: Connection, through: int) -> None:

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 from tests.soak import SOAK
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
+from tests.store.test_subscriptions import counted_statements
 
 from tocsin.catalogue.lineage.external import edges_in
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Written
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.lineage.reach import Lineage
 from tocsin.store.catalogue.relations import lineage_edges as edges
 from tocsin.store.database import tables
@@ -312,3 +314,30 @@ def _empty(engine: Engine) -> None:
     with engine.begin() as connection:
         for store_table in reversed(tables.METADATA.sorted_tables):
             connection.execute(store_table.delete())
+
+
+def test_edges_that_a_pipeline_moves_are_read_without_the_other_edges_of_their_sources(
+    shop: Company, store_engine: Engine
+) -> None:
+    put(shop, table("orders"), table("clean"), pipeline=NIGHTLY)
+    put(shop, table("orders"), table("report"))
+    nightly_id = shop.ids["nightly"]
+    with store_engine.connect() as connection, counted_statements(store_engine) as statements:
+        touching = edges.edges_touching(connection, [nightly_id])
+    assert [edge.to["name"] for edge in touching[nightly_id]] == ["clean"]
+    assert touching[nightly_id][0].details["pipeline"]["id"] == nightly_id
+    assert len(statements) == 3, "from it, to it, moved by it"
+
+
+def test_remembered_edges_are_read_again_after_an_edge_is_put_or_deleted(shop: Company, store_engine: Engine) -> None:
+    put(shop, table("orders"), table("clean"))
+    orders_id, clean_id, report_id = (shop.ids[name] for name in ("orders", "clean", "report"))
+    with SqlCatalogue(store_engine).transaction() as transaction:
+        transaction.remember_relations([orders_id, clean_id])
+        transaction.delete_edge(orders_id, clean_id)
+        assert transaction.edges_of(orders_id) == transaction.edges_of(clean_id) == []
+        transaction.remember_relations([orders_id])
+        orders, report = (transaction.find("table", Key.by_id(one)) for one in (orders_id, report_id))
+        assert orders is not None and report is not None
+        transaction.put_edge(orders, report, {})
+        assert [edge.to["id"] for edge in transaction.edges_of(orders_id)] == [report_id]

@@ -382,7 +382,10 @@ class Transaction(Protocol):
         """Replace an entity; a new version is kept when the version number differs."""
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
-        """Load owners, followers, downstream assets and ancestors of these entities, which are erased together."""
+        """Load owners, followers, edges and ancestors of these entities, which are erased together.
+
+        ``edges_of`` answers from them until an entity is erased, or an edge that leads from or to it is put or deleted.
+        """
 
     def erase(self, erased: Sequence[Stored]) -> None:
         """Remove entities and all that hangs on them, except their versions."""

@@ -35,6 +35,11 @@ EDGES = (
 )
 """Every edge, whole; narrow it with one of the conditions below."""
 
+_MOVED = lineage_carrier.alias("moved")
+_IS_MOVED = and_(_MOVED.c.from_id == _EDGE.from_id, _MOVED.c.to_id == _EDGE.to_id)
+_MOVED_EDGES = EDGES.join(_MOVED, _IS_MOVED).add_columns(_MOVED.c.carrier_id)
+"""Every edge whose data something moves, and the id of that; to be read by this id."""
+
 
 def edge_of(row: Any) -> Edge:  # Any: a row of EDGES
     """Return the edge of a row of ``EDGES``."""
@@ -72,13 +77,9 @@ def edges_touching(connection: Connection, entity_ids: Collection[str]) -> dict[
             place = str(edge.from_["id"]), str(edge.to["id"])
             for end in touching.keys() & set(place):
                 touching[end][place] = edge
-    carriers = select(_CARRIER.carrier_id, _CARRIER.from_id, _CARRIER.to_id)
-    carrier_rows = rows_by_key(connection, carriers, _CARRIER.carrier_id, entity_ids)
-    carrier_ids = {(row.from_id, row.to_id): row.carrier_id for row in carrier_rows}
-    for edge in map(edge_of, rows_by_key(connection, EDGES, _EDGE.from_id, {from_id for from_id, _ in carrier_ids})):
-        place = str(edge.from_["id"]), str(edge.to["id"])
-        if place in carrier_ids:
-            touching[carrier_ids[place]][place] = edge
+    for row in rows_by_key(connection, _MOVED_EDGES, _MOVED.c.carrier_id, entity_ids):
+        edge = edge_of(row)
+        touching[row.carrier_id][str(edge.from_["id"]), str(edge.to["id"])] = edge
     return {one: sorted(by_place.values(), key=_names_of) for one, by_place in touching.items()}
 
 

@@ -1,6 +1,7 @@
 """Streaming queries over the log: started where checkpoint and store say, with their progress stored.
 
-That is after each micro-batch that Spark has committed. Next: ``store/outbox/notifications.py``, which stores them.
+Their progress is stored after each micro-batch that Spark has committed. Next: ``store/outbox/notifications.py``, which
+stores them.
 """
 
 from __future__ import annotations

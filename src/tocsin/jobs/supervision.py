@@ -83,7 +83,7 @@ class Supervised:
 
 @dataclass(frozen=True)
 class _End:
-    """How a run ended: why, in Spark's words or Python's, and whether it had got anywhere."""
+    """How a run ended: why, in Spark's words or Python's, and whether it had looked at the log before."""
 
     reason: str
     has_looked_at_log: bool
@@ -155,12 +155,12 @@ class _QueryWatch:
     ) -> None:
         self._query, self._environment, self._stopping, self._go_on = query, environment, stopping, go_on
         self._waits_since_ms: int | None = None
-        self._has_worked = False
+        self._has_looked_at_log = False
         self._is_clear = False
 
     def run(self) -> _End | None:
         """Run the query until it fails, and return how; None when it was to stop."""
-        self._has_worked = self._is_clear = False
+        self._has_looked_at_log = self._is_clear = False
         try:
             with self._query.running() as query:
                 while query.isActive and not self._stopping.is_set():
@@ -172,7 +172,7 @@ class _QueryWatch:
         if self._stopping.is_set():
             return None
         self._check_spark()
-        return _End(str(reason), self._has_worked)
+        return _End(str(reason), self._has_looked_at_log)
 
     def wait_out(self, fault: Fault | None) -> None:
         """Return once the fault has passed, after longer and longer waits, or it is time to stop."""
@@ -196,11 +196,11 @@ class _QueryWatch:
 
     def _look_at(self, query: StreamingQuery) -> None:
         """Note that the query works, as soon as it has done a micro-batch or has nothing to do."""
-        if not self._has_worked:
-            self._has_worked = has_looked_at_log(query)
-        if self._has_worked:
+        if not self._has_looked_at_log:
+            self._has_looked_at_log = has_looked_at_log(query)
+        if self._has_looked_at_log:
             self._go_on()
-        if self._has_worked and not self._is_clear:
+        if self._has_looked_at_log and not self._is_clear:
             self._is_clear = self._clear_wait()
 
     def _clear_wait(self) -> bool:

@@ -1,8 +1,8 @@
-"""StateDifference between two states of an entity, as field changes named by path.
+"""Difference between two states of an entity, as field changes named by path.
 
 An absent field, null, "", [] and {} are the same: no value. Lists are compared by identity, as
 ``model/list_identity.py`` says; members added to (or dropped from) one list make one field change that
-holds them all. Source: seeds/002 "Change StateDifference". Next: ``flow/capture/version.py``.
+holds them all. Source: seeds/002 "Change Comparison". Next: ``flow/capture/version.py``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Collector:
 
 @dataclass(frozen=True)
 class StateDifference:
-    """StateDifference between two states.
+    """Difference between two states.
 
     ``order`` is the order of a list that differs from the old one with new members at its end: what the change itself
     does not have, and ``flow/capture/rebuild.py`` needs. ``is_stored``: the new state must be stored even if the change

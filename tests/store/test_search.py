@@ -10,13 +10,14 @@ from tests.entries import entry_of
 from tests.store.catalogues import company
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import conjunction_of
+from tocsin.logic import ALWAYS, conjunction_of, negation_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.search.fields import SORTED_BY
 from tocsin.search.filters import filter_of
+from tocsin.search.nodes import AnyFact
 from tocsin.search.parse import Query, parse
-from tocsin.search.tokens import words_of
+from tocsin.search.tokens import token_of, words_of
 from tocsin.store.catalogue.search.results import Hit, Search, SearchIndex
 from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.eventlog.log import EventLog
@@ -300,3 +301,13 @@ def test_a_rebuild_writes_over_and_sweeps_what_it_did_not_find(store_engine: Eng
 
 def test_words_keep_to_their_language() -> None:
     assert words_of("HTTPServer2Go straße 表 Ångström") == ("http", "server2", "go", "straße", "表", "angstrom")
+
+
+def test_thousands_of_facts_are_one_query(index: SearchIndex) -> None:
+    """A query for any label or owner that a reader may see names as many as there are."""
+    tokens = (*(token_of("owners.id", f"o{number}") for number in range(5_000)), token_of("tags.tagFQN", "Tier.Tier1"))
+    any_of_them = AnyFact(tokens)
+    assert [FQNS[hit.entity_id] for hit in index.hits(Search(Query(any_of_them), size=100))] == [
+        "pg.shop.public.dim_customer"
+    ]
+    assert index.total(Search(Query(negation_of(any_of_them)))).value == index.total(Search(Query(ALWAYS))).value - 1

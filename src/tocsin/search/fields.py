@@ -107,14 +107,14 @@ _LABELS = frozenset({*_TAG_FACTS, "certification.tagLabel.tagFQN"})
 _LABELS_OF = {"tags": "tags.tagFQN", "tier": "tier.tagFQN"}
 """Fields whose values name tags and terms, by what says that one holds any."""
 
-_REFERRED_TYPES = {
+REFERRED_TYPES = {
     "owners": OWNING,
     "domains": ("domain",),
     "dataProducts": ("dataProduct",),
     "reviewers": OWNING,
     "experts": ("user",),
 }
-"""Types of what a list of references may name."""
+"""Types of what a list of references may name, by its key."""
 
 _FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS, *_REFERENCE_FACTS, *_TAG_FACTS)}
 _SHORT = {
@@ -187,7 +187,9 @@ def holds(name: str) -> Node:
         return ALWAYS
     head = key.split(".")[0]
     labels = _LABELS_OF.get(key, key if key in _LABELS else None)
-    return IndexedFact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_field(head), labels=labels)
+    referents = head if head in REFERRED_TYPES else None
+    token = token_of(EXISTS, head if head in ONLY_EXISTS else key)
+    return IndexedFact(token, _inherited_field(head), labels=labels, referents=referents)
 
 
 def has_words(field: SearchField, text: str, *, is_prefix: bool = False) -> Node:
@@ -225,7 +227,7 @@ def equals(name: str, value: str | int | bool) -> Node:
 def _referent_of(field_name: str, value: str) -> Referent | None:
     """Return what a value of a field refers to; None for another field."""
     key, _, part = field_name.partition(".")
-    return Referent(_REFERRED_TYPES[key], part, value) if part and key in _REFERRED_TYPES else None
+    return Referent(REFERRED_TYPES[key], part, value) if part and key in REFERRED_TYPES else None
 
 
 def resembles(name: str, pattern: str) -> Node:

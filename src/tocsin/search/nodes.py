@@ -40,6 +40,7 @@ class IndexedFact(Formula["Leaf"]):
     ``label`` is the full name of the tag or term that the value names, as the query writes it; None for other facts.
     ``labels`` is the field of labels of which the fact says that it holds any; None for other facts.
     ``referent`` is the person, team, domain or data product that the value refers to; None for other facts.
+    ``referents`` is the key of references of which the fact says that it holds any; None for other facts.
     """
 
     token: str
@@ -47,20 +48,22 @@ class IndexedFact(Formula["Leaf"]):
     label: str | None = field(default=None, compare=False)
     labels: str | None = field(default=None, compare=False)
     referent: Referent | None = field(default=None, compare=False)
+    referents: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AnyFact(Formula["Leaf"]):
-    """It has one of many facts: ``tokens`` are theirs, at least one."""
+    """It has one of many facts: ``tokens`` are theirs, at least one; ``inherited_as`` as for one fact."""
 
     tokens: tuple[str, ...]
+    inherited_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Below(Formula["Leaf"]):
     """It has no own value under the key of the fact, and an ancestor of one of these types has the fact."""
 
-    fact: IndexedFact
+    fact: IndexedFact | AnyFact
     types: tuple[str, ...]
 
 

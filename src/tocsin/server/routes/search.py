@@ -111,7 +111,7 @@ def search_by_query(caller: Asked, parameters: Annotated[Asking, Query()]) -> Re
     """Search entities, best match first: ``q``, ``query_filter``, ``index``, sorting, paging."""
     started_s = time.perf_counter()
     fields = frozenset(parameters.include_source_fields) if parameters.include_source_fields else None
-    search = parameters.search_by_query()
+    search = narrowed_search(caller, parameters.search_by_query())
     results = _hits_json(caller, search, started_s, fields=fields, is_exact=parameters.track_total_hits)
     return answer(
         results | {"aggregations": _aggregations(caller, search)} if parameters.include_aggregations else results
@@ -128,7 +128,7 @@ def search_by_field(caller: Asked, parameters: Annotated[ByField, Query()]) -> R
         node = resembles(parameters.field_name, parameters.field_value)
     except InvalidInput as error:
         raise InvalidInput(error.message, field="fieldName") from error
-    search = parameters.search(parse.Query(node))
+    search = narrowed_search(caller, parameters.search(parse.Query(node)))
     return answer(_hits_json(caller, search, started_s, fields=None, is_exact=parameters.track_total_hits))
 
 
@@ -188,9 +188,8 @@ def _aggregation_response(caller: Caller, query: Asking, field: str) -> Response
 
 
 def _aggregations(caller: Caller, search: Search) -> Document:
-    """Return the counts of a query by every field that it can be counted by."""
-    narrowed = narrowed_search(caller, search)
-    return {f"sterms#{name}": _buckets(caller, narrowed, name, limit=_MOST_BUCKETS) for name in COUNTED_BY}
+    """Return the counts of a narrowed query by every field that it can be counted by."""
+    return {f"sterms#{name}": _buckets(caller, search, name, limit=_MOST_BUCKETS) for name in COUNTED_BY}
 
 
 def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Document:
@@ -205,7 +204,7 @@ def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Docume
 def _hits_json(
     caller: Caller, search: Search, started_s: float, *, fields: frozenset[str] | None, is_exact: bool
 ) -> Document:
-    search = narrowed_search(caller, search)
+    """Return the hits of a narrowed search, as upstream writes them."""
     hits, total = caller.parts.entities.search.page(search, is_exact=is_exact)
     visible = _visible(caller, hits, fields=fields)
     return {

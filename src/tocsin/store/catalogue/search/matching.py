@@ -7,7 +7,7 @@ Next: ``store/catalogue/search/results.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
@@ -100,11 +100,12 @@ def expand_inherited(connection: Connection, node: Node, types: Iterable[str]) -
         if isinstance(leaf, OfService):
             service_fqns = connection.scalars(_select_service_fqns(leaf.display_key).limit(_MOST_SERVICES))
             return disjunction_of(*(IndexedFact(token_of("service.name", names.split(fqn)[0])) for fqn in service_fqns))
-        if not isinstance(leaf, IndexedFact) or leaf.inherited_as is None:
+        if not isinstance(leaf, (IndexedFact, AnyFact)) or leaf.inherited_as is None:
             return leaf
         below = Below(leaf, above)
         comes_down = above and connection.execute(_holders(below, words).limit(1)).first() is not None
-        return disjunction_of(IndexedFact(leaf.token), below) if comes_down else IndexedFact(leaf.token)
+        own_fact = replace(leaf, inherited_as=None)
+        return disjunction_of(own_fact, below) if comes_down else own_fact
 
     return replace_leaves(node, expand)
 

@@ -17,6 +17,7 @@ BOUNDARIES = {
     ("jobs/digest_composer.py", "_compose_apart"),
     ("delivery/worker/attempt.py", "make"),
     ("delivery/worker/judgements.py", "_ask_together"),
+    ("server/inbox/together.py", "_result_of"),
     ("delivery/worker/deliver.py", "_steadily"),
 }
 

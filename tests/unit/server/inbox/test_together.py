@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Sequence
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
-from tocsin.server.inbox.together import MOST_TOGETHER, Together
+from tocsin.server.inbox.together import MOST_TOGETHER, Together, results_apart
 
 
 class Doubling:
@@ -66,3 +68,20 @@ async def test_an_error_is_of_its_batch_and_who_left_stops_nobody(batches: Toget
         await failing
     assert await after == 8
     assert leaver.cancelled()
+
+
+async def test_a_request_that_fails_fails_alone(batches: Together) -> None:
+    def work(numbers: Sequence[int]) -> list[int | Exception]:
+        return results_apart(lambda number: 12 // number, numbers)
+
+    answers = await asyncio.gather(*(batches.run(work, one) for one in (3, 0, 4)), return_exceptions=True)
+    assert [type(one) for one in answers] == [int, ZeroDivisionError, int]
+    assert (answers[0], answers[2]) == (4, 3)
+
+
+def test_a_fault_of_the_store_is_everybodys() -> None:
+    def ask(number: int) -> int:
+        raise OperationalError("SELECT 1", {}, sqlite3.OperationalError("database or disk is full"))
+
+    with pytest.raises(OperationalError):
+        results_apart(ask, [1, 2])

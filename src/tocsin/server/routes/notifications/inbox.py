@@ -33,6 +33,7 @@ from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.entry_filters import check_filter
 from tocsin.server.inbox.streams import StatesChanged, ending_with_the_store
+from tocsin.server.inbox.together import results_apart
 from tocsin.server.login.tokens import StreamSession
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PartsHere, PathId, RequestActor, Timestamp, answer
@@ -171,7 +172,8 @@ def shown_entries(
 ) -> list[Document]:
     """Return entries, of which everything may be shown, as lists show them."""
     zone = _zone_of(view.owner, parts) if entries else UTC
-    return _entries_json(entries, _detail_reader(view, sender, parts), detail_names, zone)
+    permissions = parts.access.permission_cache.current_policies().of(sender.id)
+    return _entries_json(entries, _detail_reader(view, permissions, parts), detail_names, zone)
 
 
 def _total(view: InboxView, kind: PageOf, counts: TabCounts) -> int:
@@ -242,24 +244,24 @@ class _Sight(NamedTuple):
     zone: str
 
 
-def _entries_in_sight(sights: Sequence[_Sight]) -> list[str | None]:
+def _entries_in_sight(sights: Sequence[_Sight]) -> list[str | Exception | None]:
     """Return the visible part of each entry as JSON text: permissions may have changed since the notification.
 
-    Those of all readers are looked up together.
+    Those of all readers are looked up together. What cannot be shown ends its own stream only.
     """
     policies = sights[0].parts.access.permission_cache.current_policies()
     permissions_by_reader = policies.of_many({one.sender.id for one in sights})
-    return [_entry_in_sight(one, permissions_by_reader[one.sender.id]) for one in sights]
+    return results_apart(lambda sight: _entry_in_sight(sight, permissions_by_reader[sight.sender.id]), sights)
 
 
 def _entry_in_sight(sight: _Sight, permissions: Permissions) -> str | None:
-    entry, sender, parts, detail_names, zone = sight
+    entry, parts, detail_names = sight.entry, sight.parts, sight.detail_names
     visibility = Visibility(permissions, parts.access.standing)
     view = InboxView(parts.inbox, entry.recipient_id, parts.clock.now_ms(), visibility)
     visible = view.present_entry_of(entry)
     if visible is None:
         return None
-    document = _entries_json([visible], _detail_reader(view, sender, parts), detail_names, zone)[0]
+    document = _entries_json([visible], _detail_reader(view, permissions, parts), detail_names, sight.zone)[0]
     return orjson.dumps(document).decode()
 
 
@@ -281,8 +283,7 @@ def _entries_json(
     ]
 
 
-def _detail_reader(view: InboxView, sender: Actor, parts: Parts) -> DetailReader:
-    permissions = parts.access.permission_cache.current_policies().of(sender.id)
+def _detail_reader(view: InboxView, permissions: Permissions, parts: Parts) -> DetailReader:
     samples, standing = parts.reports.failed_rows, parts.access.standing
     return DetailReader(parts.inbox, parts.alert_stores, samples, standing, permissions, view.visibility)
 

@@ -381,6 +381,33 @@ def test_one_person_comments_so_often_in_an_hour_and_acknowledges_still(
     assert [moment["comment"] for moment in timeline if "comment" in moment] == ["one"]
 
 
+def test_comments_of_merges_count_and_what_is_sent_again_does_not(
+    served: Served, administrator: httpx.Client, case: Json, sqlite_engine: Engine, person: Person
+) -> None:
+    ann_id, ann = person("ann")
+    fail_second(administrator, sqlite_engine, case)
+    for name in ("sales", "orders"):
+        table = administrator.get(f"/tables/name/warehouse.shop.public.{name}").json()
+        assign_owners(administrator, table, ann_id)
+    assignment = {"assignee": {"id": ann_id, "type": "user"}, "comment": "mine"}
+    requests: list[tuple[str, Json]] = [
+        ("INC-1/comment", {"comment": "late"}),
+        ("INC-1/acknowledge", {"comment": "on it"}),
+        ("INC-1/assign", assignment),
+        ("INC-2/merge", {"into": "INC-1", "comment": "one cause"}),
+        ("INC-2/split", {"comment": "two causes"}),
+        ("INC-2/resolve", {"comment": "done"}),
+    ]
+    for path, body in requests:
+        leave_one_post(served, ann_id)
+        codes = [ann.put(f"/incidents/{path}", json=body).status_code for _ in range(2)]
+        assert codes == [200, 200], path
+        assert ann.put("/incidents/INC-1/comment", json={"comment": "more"}).status_code == 429, path
+        parts = served.app.state.parts
+        limit, now_ms = parts.settings.posts_per_hour, parts.clock.now_ms()
+        parts.quotas.give_back(ann_id, "post", limit, taken_at_ms=now_ms)
+
+
 def test_a_comment_that_comes_in_chunks_is_kept(administrator: httpx.Client, case: Json) -> None:
     chunks = iter([b'{"comment"', b': "the feed was late"}'])
     steps = administrator.put("/incidents/INC-1/acknowledge", content=chunks).json()["timeline"]

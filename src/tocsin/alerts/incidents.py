@@ -8,7 +8,7 @@ Next: ``server/routes/alerts/alert_incidents.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.catalogue.quality import incidents as quality_incidents
@@ -113,9 +113,13 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
 
 def _has_just_said(record: Record, incident: AlertIncident, handling: Handling) -> bool:
     """Return whether the newest step of an incident is this one, by the same person: the request was sent again."""
-    last_steps = record.transaction.alert_incidents.steps(incident.id)[-1:]
-    step = (handling.kind, record.actor.id, handling.comment, handling.reason)
-    return any(step == (last.kind, last.user_id, last.comment, last.reason) for last in last_steps)
+    return is_last_step(handling, record.actor.id, record.transaction.alert_incidents.steps(incident.id))
+
+
+def is_last_step(handling: Handling, actor_id: str, steps: Sequence[AlertIncidentStep]) -> bool:
+    """Return whether the newest step of an incident is this one, by this person; whom it is assigned to aside."""
+    step = (handling.kind, actor_id, handling.comment, handling.reason)
+    return any(step == (last.kind, last.user_id, last.comment, last.reason) for last in steps[-1:])
 
 
 def note_step(record: Record, before: AlertIncident, after: AlertIncident, handling: Handling) -> Written:

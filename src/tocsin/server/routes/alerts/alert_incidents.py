@@ -5,7 +5,7 @@ Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``aler
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from operator import itemgetter
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.alerts.incident_merging import merge, split
-from tocsin.alerts.incidents import handle, handling_of
+from tocsin.alerts.incidents import Handling, handle, handling_of, is_last_step
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document
@@ -168,7 +168,10 @@ def merge_into(incident: PathText, body: DocumentBody, caller: Asked) -> Respons
     target = found_incident(value_in(body, "into", str, "must be the number or id of an incident"), caller)
     check_may_change(target, caller)
     comment = handling_of(StepKind.MERGED, {key: value for key, value in body.items() if key != "into"}).comment
-    caller.parts.writes.within(lambda record: merge(record, part.id, target.id, comment=comment), actor=caller.actor)
+    with _quota_of(None if part.part_of == target.lead_id else comment, caller):
+        caller.parts.writes.within(
+            lambda record: merge(record, part.id, target.id, comment=comment), actor=caller.actor
+        )
     return _incident_answer(found_incident(part.id, caller), caller)
 
 
@@ -178,7 +181,8 @@ def split_off(incident: PathText, body: OptionalBody, caller: Asked) -> Response
     part = found_incident(incident, caller)
     check_may_change(part, caller)
     comment = handling_of(StepKind.SPLIT, body).comment
-    caller.parts.writes.within(lambda record: split(record, part.id, comment=comment), actor=caller.actor)
+    with _quota_of(None if part.part_of is None else comment, caller):
+        caller.parts.writes.within(lambda record: split(record, part.id, comment=comment), actor=caller.actor)
     return _incident_answer(found_incident(part.id, caller), caller)
 
 
@@ -188,9 +192,28 @@ def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) 
     handling = handling_of(kind, body)
     if kind is StepKind.ASSIGNED:
         handling = with_stand_in(handling, target, caller)
-    with nullcontext() if handling.comment is None else counted_post([handling.comment], caller):
+    with _quota_of(None if _is_repeated(handling, target.id, caller) else handling.comment, caller):
         caller.parts.writes.within(lambda record: handle(record, target.id, handling), actor=caller.actor)
     return _incident_answer(found_incident(incident.id, caller), caller)
+
+
+def _quota_of(comment: str | None, caller: Caller) -> AbstractContextManager[None]:
+    """Count a comment as a post; None: there is none, or the request was sent again and writes nothing."""
+    return nullcontext() if comment is None else counted_post([comment], caller)
+
+
+def _is_repeated(handling: Handling, incident_id: str, caller: Caller) -> bool:
+    """Return whether the newest step of an incident is this one: then it is not written again."""
+    steps = caller.parts.alert_stores.incidents.steps(incident_id)
+    if not is_last_step(handling, caller.actor.id, steps):
+        return False
+    return handling.assignee is None or _names(handling.assignee, steps[-1].assignee or {})
+
+
+def _names(reference: Document, principal: Document) -> bool:
+    """Return whether a reference names a user or team by what it says of them: id, name, full name."""
+    keys = reference.keys() & {"id", "name", "fullyQualifiedName"}
+    return bool(keys) and all(reference[key] == principal.get(key) for key in keys)
 
 
 def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:

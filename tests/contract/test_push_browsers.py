@@ -129,6 +129,7 @@ def test_what_no_browser_says_is_refused(push_server: Served, field: str, value:
 def test_a_test_goes_to_the_browser_of_the_session_by_the_rules_of_egress(
     push_server: Served, started_store: StartedStore
 ) -> None:
+    push_server.stop_clock()
     with browser(push_server) as first, browser(push_server) as second:
         log_in(first)
         log_in(second)

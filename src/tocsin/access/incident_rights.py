@@ -36,7 +36,7 @@ def may_acknowledge(
 ) -> bool:
     """Return whether a person may acknowledge an incident, or the one that it is part of.
 
-    For buttons in messages; the API asks ``may_change`` of ``server/alerts/incidents.py``.
+    For buttons in messages and advice in inboxes; the API asks ``may_change`` of ``server/alerts/incidents.py``.
     ``assets`` are by id; ``tables`` are those that tests among them test, by the id of the test.
     """
     return any(

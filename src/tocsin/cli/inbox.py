@@ -127,21 +127,21 @@ def _show_list(client: Client, who: str, filters: Document, shape: _Shape) -> No
         list_groups = client.notification_causes if shape.by_cause else client.notified_assets
         row_of = _cause_row if shape.by_cause else _asset_row
         answer = list_groups(who, limit=limit, **filters)
-        _check_actor(client, filters, answer["data"])
+        _check_actor(client, filters, has_match=bool(answer["data"]))
         show_rows((row_of(one, zone) for one in answer["data"]), answer=answer, as_json=as_json)
         is_cut = answer["paging"]["total"] > len(answer["data"])
     else:
         notices = list(islice(client.notifications(who, fields=_DETAILS, **filters), limit + 1))
-        _check_actor(client, filters, notices)
+        _check_actor(client, filters, has_match=bool(notices))
         is_cut, notices = len(notices) > limit, notices[:limit]
         events = [one.change.event for one in notices]
         show_rows((_notice_row(one, zone) for one in notices), answer=events, as_json=as_json)
     say_there_are_more(limit, is_cut=is_cut, as_json=as_json)
 
 
-def _check_actor(client: Client, filters: Document, answer: Sequence[object]) -> None:
+def _check_actor(client: Client, filters: Document, *, has_match: bool) -> None:
     """Raise ``NotFound`` where nothing has come because nobody has the name of the actor; who is gone may have it."""
-    if filters.get("actor") and not answer:
+    if filters.get("actor") and not has_match:
         find_user(client, filters["actor"])
 
 
@@ -292,7 +292,7 @@ def mark(  # noqa: PLR0913  # each option of the command is a parameter
             if ids or undo:
                 raise InvalidInput("Give ids, a filter, or --undo.", field="mark")
             answer = _mark_all(client, who.id, _Bulk(str(as_what), tab or Tab.ALL, criteria, _end(until), dry_run))
-            _check_actor(client, criteria, range(answer["matched"]))
+            _check_actor(client, criteria, has_match=bool(answer["matched"]))
             show_text(_bulk_text(who.name, str(as_what), answer, is_dry_run=dry_run), answer=answer, as_json=as_json)
             return
         if undo is not None:

@@ -54,13 +54,8 @@ def count_trials(destinations: Sequence[Destination], caller: Caller) -> None:
         _take(caller, "trial", len(messages), caller.parts.settings.trial_messages_per_hour)
 
 
-def count_repeated(caller: Caller) -> None:
-    """Count a message that is sent again although it was delivered, as a test message is counted."""
-    _take(caller, "trial", 1, caller.parts.settings.trial_messages_per_hour)
-
-
-def count_own_test(caller: Caller) -> None:
-    """Count a test message to the caller's own browser."""
+def count_trial(caller: Caller) -> None:
+    """Count a test message to the caller's own browser or address, or a delivered message that is sent again."""
     _take(caller, "trial", 1, caller.parts.settings.trial_messages_per_hour)
 
 

@@ -21,7 +21,7 @@ from tocsin.model.replay import DeadLetter, ForgetRequest, Replay, ReplayState, 
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts import dead_letters
-from tocsin.server.alerts.hourly_counts import count_repeated
+from tocsin.server.alerts.hourly_counts import count_trial
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.body_values import parse_id, value_in
 from tocsin.server.http.errors import parse_as
@@ -160,7 +160,7 @@ def _of_one(request: Document, caller: Caller) -> Replay:
     delivered = value_in(request, "delivered", bool, "must be true or false", default=False)
     letter = dead_letters.found_letter(parse_id(request["message"], "must be an id", field="message"), caller)
     if delivered and letter.status is MessageStatus.DELIVERED:
-        count_repeated(caller)
+        count_trial(caller)
     replay = _new(Selection(), caller)
     caller.parts.alert_stores.replays.add_of_one(replay, letter.id, delivered=delivered)
     return _advance(replay.id, caller)

@@ -27,7 +27,7 @@ from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.alerts.address_messages import Errand, new_code, send_code
-from tocsin.server.alerts.hourly_counts import count_repeated
+from tocsin.server.alerts.hourly_counts import count_trial
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, array, either, exact_object, nullable, ref
@@ -191,7 +191,7 @@ def _errand_of(holder_id: str, channel: Channel, caller: Caller) -> tuple[Errand
     address = caller.parts.alert_stores.address_codes.address(holder["id"], channel)
     if address is None:
         raise _missing_address(holder, channel)
-    count_repeated(caller)
+    count_trial(caller)
     name = str(holder.get("displayName") or holder["name"])
     return Errand(kind, holder["id"], name, channel, caller.parts.clock.now_ms()), address
 

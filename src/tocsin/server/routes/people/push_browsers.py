@@ -20,7 +20,7 @@ from tocsin.delivery.channels.push.vapid import Vapid, new_vapid_key
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.model.push_browser import PushBrowser
-from tocsin.server.alerts.hourly_counts import count_own_test
+from tocsin.server.alerts.hourly_counts import count_trial
 from tocsin.server.alerts.push_tests import send_push_test
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -98,7 +98,7 @@ def _browser_to_test(caller: Caller, token_id: str) -> PushBrowser:
     browser = next((one for one in stored.get(user_id, ()) if one.session_id == token_id), None)
     if browser is None:
         raise NotFound("This browser takes no push messages; switch them on first.")
-    count_own_test(caller)
+    count_trial(caller)
     return browser
 
 

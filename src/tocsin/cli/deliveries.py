@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from tocsin.chunks import chunks_of
 from tocsin.cli.exit_codes import FAULT
 from tocsin.cli.output import AsJson, moment_text, names_of, show_lines, show_rows, show_text
 from tocsin.cli.own_zone import own_zone
@@ -18,6 +19,7 @@ from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
+from tocsin.model.replay import MOST_FORGOTTEN
 
 app = typer.Typer(
     help="Dead letters: messages whose retries are used up or that failed for good.\n\n"
@@ -90,7 +92,8 @@ def forget(
     tocsin deliveries forget 68c0dd82-2638-5189-aa4f-9e2d38289c83 --reason "the old hook is gone"
     """
     with Client() as client:
-        result = client.forget_dead_letters(messages, reason)
+        answers = [client.forget_dead_letters(some, reason) for some in chunks_of(messages, MOST_FORGOTTEN)]
+    result = {"forgotten": sum(answer["forgotten"] for answer in answers)}
     show_text(f"{count_text(result['forgotten'], 'message')} forgotten.", answer=result, as_json=as_json)
 
 

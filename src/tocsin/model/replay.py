@@ -64,10 +64,14 @@ class DeadLetter:
     entries: tuple[Entry, ...] = ()
 
 
+MOST_FORGOTTEN = 100
+"""Messages that one request forgets."""
+
+
 class ForgetRequest(WireModel):
     """Which dead letters are to be none any more, and why."""
 
-    messages: Annotated[list[UUID], Field(min_length=1, max_length=100)]
+    messages: Annotated[list[UUID], Field(min_length=1, max_length=MOST_FORGOTTEN)]
     reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 

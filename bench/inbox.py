@@ -85,7 +85,7 @@ def _reads(inbox: Inbox, count: int) -> Iterator[tuple[str, Callable[[], object]
 
 def _page_of_causes(inbox: Inbox) -> None:
     """Gather the first entries by cause, and read the documents of as many as a page shows."""
-    heads = inbox.heads(OWNER, _NOW_MS, limit=MOST_COUNTED, kind=PageOf())
+    heads = inbox.heads(OWNER, _NOW_MS, limit=MOST_COUNTED, kind=PageOf()).heads
     gather_causes(head.facts for head in heads)
     inbox.led_entries_of(OWNER, _NOW_MS, [head.id for head in heads[:_PAGE_LENGTH]])
 
@@ -93,7 +93,7 @@ def _page_of_causes(inbox: Inbox) -> None:
 def _needs(inbox: Inbox) -> None:
     """Gather what needs the person, and whether it still does."""
     kind = PageOf(entry_filter=EntryFilter(needs_me=True))
-    heads = inbox.heads(OWNER, _NOW_MS, limit=MOST_COUNTED, kind=kind)
+    heads = inbox.heads(OWNER, _NOW_MS, limit=MOST_COUNTED, kind=kind).heads
     inbox.open_needs([head.id for head in heads])
 
 

@@ -139,7 +139,7 @@ class _Scenario:
 
     def _snooze(self, snooze: Snooze, now_ms: int) -> None:
         inbox = Inbox(self.engine)
-        ids = [head.id for head in inbox.heads(self.ana, now_ms, limit=100, kind=PageOf())]
+        ids = [head.id for head in inbox.heads(self.ana, now_ms, limit=100, kind=PageOf()).heads]
         inbox.mark(self.ana, ids, Mark.SNOOZED, now_ms, snooze=snooze)
 
     def _verify_address(self, _now_ms: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_incident_merging import merge_incident
@@ -50,7 +50,7 @@ def heads(company: SmallCompany, *hidden: str) -> list[InboxHead]:
     """Return the heads of cem's inbox to a reader who may not see these tests."""
     inbox, now_ms = Inbox(company.engine), company.clock.now_ms() + 10**12
     hidden_ids = {company.ids[name] for name in hidden}
-    entries = inbox.heads(company.ids["cem"], now_ms, limit=100, kind=PageOf())
+    entries = inbox.heads(company.ids["cem"], now_ms, limit=100, kind=PageOf()).heads
     visible_ids = {root.entity_id for head in entries for root in head.roots} - hidden_ids
     return [one.with_root(visible_ids) for one in entries if one.facts.entity_id not in hidden_ids]
 
@@ -125,3 +125,20 @@ def test_an_edit_of_what_fails_is_no_part_of_the_failure(company: SmallCompany) 
     notify_all(company.engine)
     kinds = [cause.kind for cause in gather_causes(head.facts for head in heads(company))]
     assert kinds == [CauseKind.FAILURE, CauseKind.SINGLE]
+
+
+def test_what_is_read_between_two_statements_comes_twice_and_ends_no_window(company: SmallCompany) -> None:
+    """PostgreSQL shows each statement what is committed by then; SQLite shows both one state."""
+    report(company, "orders", "Failed")
+    inbox, now_ms, cem = Inbox(company.engine), company.clock.now_ms() + 10**12, company.ids["cem"]
+    heads_before = inbox.heads(cem, now_ms, limit=100, kind=PageOf()).heads
+    marks = iter([heads_before[0].id])
+
+    def mark_one(*_: object) -> None:
+        for notification_id in marks:
+            inbox.mark_read(cem, notification_id, now_ms)
+
+    event.listen(company.engine, "after_cursor_execute", mark_one)
+    first = inbox.heads(cem, now_ms, limit=len(heads_before) + 1, kind=PageOf())
+    assert [head.id for head in first.heads] == [head.id for head in heads_before]
+    assert first.is_full is (company.engine.dialect.name == "postgresql")

@@ -102,8 +102,8 @@ def _visible_heads(
     """
     needs_me = kind.entry_filter.needs_me
     if start is None and view.visibility.is_whole and kind.entry_filter in (NO_FILTER, EntryFilter(needs_me=needs_me)):
-        heads = view.inbox.heads(view.owner, view.now_ms, limit=MOST_COUNTED, kind=kind)
-        last = heads[-1] if len(heads) >= MOST_COUNTED else None
+        heads, is_full = view.inbox.heads(view.owner, view.now_ms, limit=MOST_COUNTED, kind=kind)
+        last = heads[-1] if is_full else None
         end = kind.place_at(last.facts.offset, is_other=last.is_other) if last else None
         if needs_me is None:
             return heads, end

@@ -60,6 +60,7 @@ from tocsin.store.outbox.inbox_groups import (
     members_of,
 )
 from tocsin.store.outbox.inbox_heads import (
+    FirstHeads,
     InboxHead,
     TabExcerpt,
     first_rows,
@@ -231,11 +232,12 @@ class Inbox:
         entries = BoundedList(self.entries_of(user_id, now_ms, ids).values())
         return {entry.id: entry for entry in self._with_counts(user_id, now_ms, entries)}
 
-    def heads(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[InboxHead]:
+    def heads(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> FirstHeads:
         """Return the heads of the first entries of a tab that may match its filter, as ``page`` has them."""
         excerpt = TabExcerpt(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return heads_of(connection, unique_rows(first_rows(connection, select_heads, kind.tab, excerpt)))
+            head_rows = first_rows(connection, select_heads, kind.tab, excerpt)
+            return FirstHeads(heads_of(connection, unique_rows(head_rows)), is_full=len(head_rows) >= limit)
 
     def ids_of(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[str]:
         """Return the ids of the first entries of a tab that may match its filter."""

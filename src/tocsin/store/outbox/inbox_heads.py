@@ -63,6 +63,13 @@ class InboxHead(NamedTuple):
         return self if root is None else self._replace(facts=self.facts._replace(root=root.incident_id))
 
 
+class FirstHeads(NamedTuple):
+    """The heads of the first entries of a tab; ``is_full``: as many were read as were asked for, so more may follow."""
+
+    heads: list[InboxHead]
+    is_full: bool
+
+
 @lru_cache(maxsize=5_000)
 def _kinds_in(event_type: str, derived_text: str) -> frozenset[str]:
     return frozenset(one.kind for one in kinds_of(event_type, orjson.loads(derived_text)))

@@ -67,6 +67,12 @@ class Failing:
         report_result(self.administrator, self.case["fullyQualifiedName"], status, self.at_ms)
         notify_all(self._engine)
 
+    def remove_runbook(self) -> None:
+        """Take the runbook off the alert."""
+        by_alert = self.administrator.get("/events/subscriptions/name/Quality").json()
+        removal = {"op": "remove", "path": "/runbook"}
+        assert send_patch(self.administrator, f"/events/subscriptions/{by_alert['id']}", removal).is_success
+
     def entries(self, query: str = _ASKED, client: httpx.Client | None = None) -> list[Json]:
         """Return the entries about failures of the test."""
         answer = (client or self.client).get(f"/users/{self.id}/notifications?{query}")
@@ -83,7 +89,7 @@ def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
 
 def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Failing) -> None:
     (entry,) = failing.entries()
-    assert entry["advice"] == _FOR_ONLOOKERS
+    assert "advice" not in entry, "the runbook says what is to be done"
     details = {key: entry.pop(key) for key in ("severity", "runbooks", "failingRows", "failure", "incident")}
     assert details == {
         "severity": "Severity2",
@@ -92,14 +98,15 @@ def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Fa
         "failure": {"since": failing.at_ms, "count": 1},
         "incident": {"name": "INC-1"},
     }
-    changes = [one.replace(_FOR_ONLOOKERS, "repair it") for one in entry["changes"]]
-    unasked_entry = entry | {"advice": "repair it", "changes": changes}
-    assert failing.entries("limit=20") == [unasked_entry]
+    (unasked_entry,) = failing.entries("limit=20")
+    assert (unasked_entry.pop("advice"), unasked_entry["changes"].pop()) == ("repair it", "what to do: repair it")
+    assert unasked_entry == entry
     (short_entry,) = failing.entries("fields=runbooks")
-    assert short_entry == unasked_entry | {"runbooks": details["runbooks"]}
+    assert short_entry["runbooks"] == details["runbooks"]
 
 
 def test_who_may_not_acknowledge_an_incident_is_told_what_they_can_do(failing: Failing) -> None:
+    failing.remove_runbook()
     assert [one["advice"] for one in failing.entries("fields=incident", failing.administrator)] == ["repair it"]
     (entry,) = failing.entries("fields=incident")
     assert entry["advice"] == _FOR_ONLOOKERS
@@ -107,6 +114,13 @@ def test_who_may_not_acknowledge_an_incident_is_told_what_they_can_do(failing: F
     assert failing.client.put("/incidents/INC-1/acknowledge").status_code == 403
     assert failing.administrator.put("/incidents/INC-1/acknowledge").is_success
     assert [one["advice"] for one in failing.entries("fields=incident")] == ["repair it"]
+
+
+def test_who_may_not_view_people_is_not_told_that_there_is_no_owner(failing: Failing) -> None:
+    failing.remove_runbook()
+    restrict(failing.administrator, failing.id, {"effect": "deny", "resources": ["user"]})
+    (entry,) = failing.entries("fields=incident")
+    assert entry["advice"] == "only its editors, or the assignee, can acknowledge the incident"
 
 
 def test_the_entry_that_leads_a_cause_has_what_is_asked_of_it(failing: Failing) -> None:
@@ -131,12 +145,10 @@ def test_the_live_stream_says_what_the_inbox_says_where_it_is_asked(failing: Fai
 def test_a_runbook_of_the_definition_is_said_where_there_is_no_other_and_it_may_be_seen(failing: Failing) -> None:
     path = "/dataQuality/testDefinitions"
     definition = failing.administrator.get(f"{path}/name/columnValuesToBeNotNull").json()
-    by_alert = failing.administrator.get("/events/subscriptions/name/Quality").json()
-    removal = {"op": "remove", "path": "/runbook"}
-    assert send_patch(failing.administrator, f"/events/subscriptions/{by_alert['id']}", removal).is_success
+    failing.remove_runbook()
     runbook = {"op": "add", "path": "/runbook", "value": "reload"}
     assert send_patch(failing.administrator, f"{path}/{definition['id']}", runbook).is_success
-    assert [one["runbooks"] for one in failing.entries()] == [[{"runbook": "reload"}]]
+    assert [(one["runbooks"], "advice" in one) for one in failing.entries()] == [([{"runbook": "reload"}], False)]
     restrict(failing.administrator, failing.id, {"effect": "deny", "resources": ["testDefinition"]})
     assert ["runbooks" in one for one in failing.entries()] == [False]
 

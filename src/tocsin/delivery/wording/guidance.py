@@ -36,7 +36,8 @@ from tocsin.model.runbook import link_of
 
 _OF_ALERTS = frozenset({EventType.ALERT_NARROWED, EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED})
 _MOST_ADVICE = 3
-_TELL_OWNER = "tell its owner what it means to you; only its editors, or the assignee, can acknowledge the incident"
+_ONLY_LOOK = "only its editors, or the assignee, can acknowledge the incident"
+_TELL_OWNER = f"tell its owner what it means to you; {_ONLY_LOOK}"
 _TELL_ADMINISTRATOR = "tell an administrator: it has no owner"
 """What a person can do about a failure who may look at its incident but not change it."""
 
@@ -95,9 +96,14 @@ def failure_advice(entry: Entry, dispatch: Dispatch, failure: FailureContext | N
     return FAILURE_ADVICE if entry.recipient_id is None else REPAIR_ADVICE
 
 
-def advice_to_onlooker(event: ChangeEvent) -> str:
-    """Return what a person can do about a failure whose incident they may look at but not change."""
-    return _TELL_OWNER if _has_owner(event) else _TELL_ADMINISTRATOR
+def advice_to_onlooker(event: ChangeEvent, *, is_whole: bool = True) -> str:
+    """Return what a person can do about a failure whose incident they may look at but not change.
+
+    ``is_whole``: the event names its owner if there is any, also one whom this person may not view.
+    """
+    if _has_owner(event):
+        return _TELL_OWNER
+    return _TELL_ADMINISTRATOR if is_whole else _ONLY_LOOK
 
 
 def _has_owner(event: ChangeEvent) -> bool:

@@ -19,7 +19,7 @@ from tocsin.model.thread import THREAD
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alerts.destination_names import destination_names, names_of
 from tocsin.server.alerts.explanations import MOST_RECORDS, editable_alerts, visible_alerts
-from tocsin.server.alerts.inbox_details import shown_incident
+from tocsin.server.alerts.inbox_details import shown_incidents
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, FLAG, ID, OPEN, TEXT, TIME, array, exact_object, nullable
 from tocsin.server.request import Caller
@@ -157,7 +157,7 @@ def _incident_of(logged: LoggedEvent, caller: Caller) -> FailureIncident | None:
     incident = incidents.get(place)
     if incident is None or not caller.visibility.sees_incidents({incident.name}):
         return None
-    return shown_incident(incident, caller.visibility)
+    return shown_incidents({place: incident}, caller.visibility)[place]
 
 
 def _unowned_assets(event: ChangeEvent, caller: Caller) -> list[Document]:

@@ -24,8 +24,11 @@ from tocsin.delivery.dispatch import (
 from tocsin.delivery.wording.guidance import advice_to_onlooker, guidance_of_notification, needs_guidance
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS
+from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.change_request import AskedFor
+from tocsin.model.entity_type import OWNING
 from tocsin.model.message import CarriedEvent, Entry
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.severity import Severity
@@ -49,7 +52,8 @@ class EntryDetails:
     """What was asked for of an entry: how bad it is, what is to be done, rows that failed the test.
 
     ``failure`` says since when and how often its asset fails, or did; ``incident`` which one its failure belongs to.
-    ``advice`` is what its reader can do who may not acknowledge that incident; None for all others.
+    ``advice`` is what its reader can do who may not acknowledge that incident, empty where a runbook says what is to be
+    done; None for all others.
     """
 
     severity: Severity | None = None
@@ -87,8 +91,8 @@ class DetailReader:
         events = {_place_of(entry): entry.event for entry in entries}
         messages = self.stores.failure_messages
         incidents, runbooks = messages.incidents_and_runbooks(events) if names & _OF_INCIDENTS else ({}, {})
-        incidents = {place: shown_incident(incident, self.visibility) for place, incident in incidents.items()}
-        guidance = self._guidance(entries, incidents, runbooks) if names & {SEVERITY, RUNBOOKS} else {}
+        incidents = shown_incidents(incidents, self.visibility)
+        guidance = self._guidance(entries, incidents, runbooks) if names & _OF_INCIDENTS else {}
         failing_rows = self._failing_rows(entries) if FAILING_ROWS in names else {}
         streaks = messages.streaks(events) if FAILURE in names else {}
         advice = self._advice_to_onlookers(events, incidents) if INCIDENT in names else {}
@@ -99,7 +103,7 @@ class DetailReader:
                 failing_rows.get(entry.id),
                 _failure_of(entry, streaks.get(_place_of(entry))),
                 incidents.get(_place_of(entry)) if INCIDENT in names else None,
-                advice.get(_place_of(entry)),
+                "" if _place_of(entry) in advice and guidance[entry.id].advice else advice.get(_place_of(entry)),
             )
             for entry in entries
         }
@@ -112,8 +116,9 @@ class DetailReader:
         open_incidents = self.stores.current_states.open_incidents(places)
         assets = self.standing.of({one.entity_id for incident in open_incidents.values() for one in incident.places})
         tables = self.standing.tested_tables(assets)
+        sees_owners = all(self.permissions.scope(kind, Operation.VIEW_BASIC) is ALWAYS for kind in OWNING)
         return {
-            place: advice_to_onlooker(events[place])
+            place: advice_to_onlooker(events[place], is_whole=sees_owners)
             for place, incident in open_incidents.items()
             if not may_acknowledge(incident, self.permissions, assets, tables)
         }
@@ -158,11 +163,21 @@ class DetailReader:
         return {identity: failing_rows[place] for identity, place in results.items() if place in failing_rows}
 
 
-def shown_incident(incident: FailureIncident, visibility: Visibility) -> FailureIncident:
-    """Return the incident of a failure without the display name of who acknowledged it, if they may not be seen."""
-    person = {"id": str(incident.acknowledger_id), "type": "user"}
-    is_shown = incident.acknowledger is None or bool(visibility.sees([person]))
-    return incident if is_shown else incident.without_display_name()
+def shown_incidents(
+    incidents: Mapping[ReportPlace, FailureIncident], visibility: Visibility
+) -> dict[ReportPlace, FailureIncident]:
+    """Return incidents of failures without the display names of those who acknowledged them and may not be seen."""
+    visible_ids = visibility.sees(
+        {"id": str(incident.acknowledger_id), "type": "user"}
+        for incident in incidents.values()
+        if incident.acknowledger is not None
+    )
+    return {
+        place: incident
+        if incident.acknowledger is None or str(incident.acknowledger_id) in visible_ids
+        else incident.without_display_name()
+        for place, incident in incidents.items()
+    }
 
 
 def _place_of(entry: InboxEntry) -> ReportPlace:

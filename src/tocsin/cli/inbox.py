@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -126,10 +126,10 @@ def _show_list(client: Client, who: str, filters: Document, shape: _Shape) -> No
         limit = min(limit, _MOST_GROUPS)
         list_groups = client.notification_causes if shape.by_cause else client.notified_assets
         row_of = _cause_row if shape.by_cause else _asset_row
-        answer = list_groups(who, limit=limit, **filters)
+        answer = _groups_of(list_groups, who, limit, filters)
         _check_actor(client, filters, has_match=bool(answer["data"]))
         show_rows((row_of(one, zone) for one in answer["data"]), answer=answer, as_json=as_json)
-        is_cut = answer["paging"]["total"] > len(answer["data"])
+        is_cut = "after" in answer["paging"] or answer["paging"]["total"] > len(answer["data"])
     else:
         notices = list(islice(client.notifications(who, fields=_DETAILS, **filters), limit + 1))
         _check_actor(client, filters, has_match=bool(notices))
@@ -137,6 +137,18 @@ def _show_list(client: Client, who: str, filters: Document, shape: _Shape) -> No
         events = [one.change.event for one in notices]
         show_rows((_notice_row(one, zone) for one in notices), answer=events, as_json=as_json)
     say_there_are_more(limit, is_cut=is_cut, as_json=as_json)
+
+
+def _groups_of(list_groups: Callable[..., Document], who: str, limit: int, filters: Document) -> Document:
+    """Return a page of groups; a page may be short, or empty, although there is one after it."""
+    answer = list_groups(who, limit=limit, **filters)
+    groups: list[Document] = list(answer["data"])
+    while len(groups) < limit and "after" in answer["paging"]:
+        place = answer["paging"]["after"]
+        answer = list_groups(who, limit=limit - len(groups), after=place, **filters)
+        groups += answer["data"]
+    total = max(answer["paging"]["total"], len(groups))
+    return answer | {"data": groups, "paging": answer["paging"] | {"total": total}}
 
 
 def _check_actor(client: Client, filters: Document, *, has_match: bool) -> None:

@@ -262,3 +262,17 @@ def test_counts_of_a_filter_are_refused(run: Run, small_server: SmallServer) -> 
     answer_inbox(small_server)
     refusal = run("inbox", "--counts", "--kind", "tag")
     assert (refusal.code, refusal.err) == (2, "tocsin: --counts counts the whole inbox: leave the filters out.\n")
+
+
+@pytest.mark.parametrize(("option", "path"), [("--by-asset", "assets"), ("--by-cause", "causes")])
+def test_groups_are_read_on_where_a_page_is_empty(run: Run, small_server: SmallServer, option: str, path: str) -> None:
+    answer_inbox(small_server)
+    group = {"id": "c", "name": "pg.orders", "title": "orders failed", "timestamp": 0, "count": 2, "unread": 2}
+    pages: list[dict[str, Any]] = [
+        {"data": [], "paging": {"total": 0, "after": "1.a"}},
+        {"data": [group | {"leading": FAILURE, "latest": FAILURE}], "paging": {"total": 1, "after": "2.b"}},
+    ]
+    small_server.answer("GET", f"{API}/users/u/notifications/{path}", *pages)
+    listed = run("inbox", option, "--limit", "1")
+    assert ("2" in listed.out, "There are more" in listed.err) == (True, True)
+    assert [one.query.get("after") for one in small_server.requests[-2:]] == [None, "1.a"]

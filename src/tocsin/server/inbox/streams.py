@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -22,6 +22,7 @@ from tocsin.clock import Clock
 from tocsin.errors import LogDiverged, TooManyRequests
 from tocsin.model.people import Actor
 from tocsin.server.inbox.arrivals import PAGE, Arrivals, Arriving
+from tocsin.server.inbox.sent_entries import SentEntries
 from tocsin.server.inbox.state_changes import StateChanges
 from tocsin.server.login.tokens import StreamSession
 from tocsin.store.database.faults import fault_of
@@ -94,6 +95,7 @@ class Streams:
         self._waiting: list[Arrival] = []
         self._starting = asyncio.Lock()
         self._arriving = Arriving(inbox)
+        self._sent_entries = SentEntries()
         self._state_changes = StateChanges(lambda limit: inbox.changes(limit=limit))
         self._loop: asyncio.Task[None] | None = None
         self._closed = False
@@ -145,20 +147,39 @@ class Streams:
         if passed_offset < position:  # rows that came late, while nobody listened, precede what was seen
             entries = await self._missed_entries(user_id, passed_offset)
             sent_ids |= {entry.id for entry in entries}
-            if last_seen is not None:
-                for group in _groups_of(one for one in entries if one.log_offset <= position and not one.read):
-                    yield group.newest
+            for group in self._unseen_groups(entries, last_seen, listener):
+                yield self._sent_entry(group, listener)
         while missed_entries := await self._missed_entries(user_id, position):
             for group in _groups_of(missed_entries):
-                yield group.newest
+                yield self._sent_entry(group, listener)
             sent_ids |= {entry.id for entry in missed_entries if entry.log_offset > min(start, passed_offset)}
             position = missed_entries[-1].log_offset
         while (arrival := await listener.queue.get()) is not None:
             if isinstance(arrival, StatesChanged):
                 listener.has_changed = False
                 yield arrival
-            elif not arrival.ids <= sent_ids:
-                yield arrival.newest
+            elif not arrival.places.keys() <= sent_ids:
+                yield self._sent_entry(arrival, listener)
+
+    def _unseen_groups(
+        self, entries: Sequence[InboxEntry], last_seen: int | None, listener: _Listener
+    ) -> list[_EntryArrival]:
+        """Return what precedes the place that was seen last and may have come after it; nothing if none was."""
+        if last_seen is None:
+            return []
+        token_id = listener.session.token_id
+        seen_last = [entry for entry in entries if entry.log_offset == last_seen]
+        sent_before: set[str] = set().union(*(self._sent_entries.ids_before(token_id, entry) for entry in seen_last))
+        return _groups_of(
+            entry
+            for entry in entries
+            if entry.log_offset <= last_seen and not entry.read and entry.id not in sent_before
+        )
+
+    def _sent_entry(self, group: _EntryArrival, listener: _Listener) -> InboxEntry:
+        """Return the newest of a group, and record that the group is sent."""
+        self._sent_entries.note(listener.session.token_id, group.newest.recipient_id, group.places)
+        return group.newest
 
     async def close(self) -> None:
         """Let every listener go and end the loop."""
@@ -216,6 +237,7 @@ class Streams:
                 await self._end_sessions()
                 await self._in_lane(lambda: self._inbox.wake(self._clock.now_ms()))
                 await self._hand_on(await self._in_lane(self._arriving.late))
+                self._sent_entries.forget(self._arriving.passed)
                 check_at_s = now_s + CHECK_S
             arrivals = await self._in_lane(self._arriving.next)
             await self._hand_on(arrivals)
@@ -282,10 +304,13 @@ class ending_with_the_store:  # noqa: N801  read as a word of a with statement
 
 
 class _EntryArrival(NamedTuple):
-    """Notifications of one person that came together and are one entry of the inbox: the newest, and all ids."""
+    """Notifications of one person that came together and are one entry of the inbox: the newest, and where all are.
+
+    ``places`` has their offsets by id.
+    """
 
     newest: InboxEntry
-    ids: frozenset[str]
+    places: dict[str, int]
 
 
 def _groups_of(entries: Iterable[InboxEntry]) -> list[_EntryArrival]:
@@ -293,7 +318,9 @@ def _groups_of(entries: Iterable[InboxEntry]) -> list[_EntryArrival]:
     members: dict[tuple[str, str], list[InboxEntry]] = defaultdict(list)
     for entry in entries:
         members[entry.recipient_id, entry.group].append(entry)
-    groups = [_EntryArrival(max(many, key=_offset_of), frozenset(one.id for one in many)) for many in members.values()]
+    groups = [
+        _EntryArrival(max(many, key=_offset_of), {one.id: one.log_offset for one in many}) for many in members.values()
+    ]
     return sorted(groups, key=lambda group: _offset_of(group.newest))
 
 

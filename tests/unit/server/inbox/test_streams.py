@@ -235,12 +235,53 @@ async def test_a_late_notification_of_the_slower_query_is_pushed(
     inbox.add(6, "ann")
     assert await heard(listening, 1) == ["ann-6"]
     inbox.add(5, "ann")
-    resumed_stream = live.listen("ann", 6, sessions.open("ann"))  # what else it has seen, nobody knows
+    resumed_stream = live.listen("ann", 6, sessions.open("ann", "elsewhere"))  # what else it has seen, nobody knows
     assert await heard(resumed_stream, 3) == ["ann-4", "ann-5", "ann-6"]
     inbox.processed_through = 6
     assert await heard(listening, 1) == ["ann-5"]
     inbox.add(7, "ann")
     assert [await heard(one, 1) for one in (listening, resumed_stream)] == [["ann-7"]] * 2, "and nothing rings twice"
+
+
+async def test_a_stream_that_is_resumed_repeats_nothing_that_was_sent_before_what_was_seen_last(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    inbox.processed_through = 1
+    inbox.groups = dict.fromkeys((2, 3), "whole")
+    listening = live.listen("ann", None, sessions.open("ann"))
+    waiting = asyncio.create_task(heard(listening, 1))
+    await asyncio.sleep(0.05)
+    inbox.rows += [(2, "ann", 0), (3, "ann", 0)]
+    assert await waiting == ["ann-3"]
+    inbox.add(6, "ann")
+    inbox.add(8, "ann")
+    assert await heard(listening, 2) == ["ann-6", "ann-8"]
+    inbox.add(5, "ann")  # late, and the loop has not yet looked how far the slower query is
+    assert await heard(live.listen("ann", 6, sessions.open("ann")), 2) == ["ann-5", "ann-8"]
+    assert await heard(live.listen("ann", 8, sessions.open("ann", "elsewhere")), 4) == [
+        "ann-3",
+        "ann-5",
+        "ann-6",
+        "ann-8",
+    ]
+    inbox.processed_through = 8
+    assert await heard(listening, 1) == ["ann-5"]
+    await asyncio.sleep(0.4)
+    inbox.add(9, "ann")
+    assert await heard(live.listen("ann", 8, sessions.open("ann")), 1) == ["ann-9"]
+
+
+async def test_what_was_due_later_than_what_was_seen_last_is_sent_to_who_comes_back(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions, clock: FixedClock
+) -> None:
+    listening = live.listen("ann", 0, sessions.open("ann"))
+    waiting = asyncio.create_task(heard(listening, 1))
+    await asyncio.sleep(0.05)
+    inbox.rows += [(2, "ann", 1500), (3, "ann", 0)]
+    inbox.processed_through = 1
+    assert await waiting == ["ann-3"]
+    clock.advance(1000)
+    assert await heard(live.listen("ann", 3, sessions.open("ann")), 1) == ["ann-2"]
 
 
 async def test_a_store_that_has_come_less_far_lets_listeners_go_rather_than_keeping_them_silent(

@@ -4,7 +4,7 @@ import { alertOfEvent, alertOfFilters } from '../src/pages/events/alert';
 import { placeInSql } from '../src/pages/events/sql';
 import { api } from '../src/api/client';
 import { eventsAround, type ChangeEvent } from '../src/api/events';
-import { causesOf, causeTitleOf, headingOf, whatOf } from '../src/words/events';
+import { causesOf, causeTitleOf, headingOf, subjectOf, whatOf } from '../src/words/events';
 import { spanOf, untilOf } from '../src/words/dates';
 
 const eventOf = (id: string, atMs: number, name: string, userName = 'priya'): ChangeEvent => ({
@@ -33,6 +33,23 @@ describe('causes of events', () => {
     expect(headingOf(causes[0]!)).toBe('sales');
     expect(whatOf(events[0]!)).toBe('description changed');
   });
+});
+
+it('tests of a table are called by it, and causes at the top have no heading', () => {
+  const suite = {
+    ...eventOf('1', 0, 'orders'),
+    entityType: 'testSuite',
+    entityFullyQualifiedName: 'shop.sales.orders.testSuite',
+    title: 'orders: test run passed',
+  };
+  expect([subjectOf(suite), whatOf(suite)]).toEqual(['tests of orders', 'test run passed']);
+  const alerts = ['FailedTests', 'Tier1Changes'].map((name) => ({
+    ...eventOf(name, 0, name),
+    entityType: 'eventsubscription',
+    entityId: name,
+    entityFullyQualifiedName: name,
+  }));
+  expect(headingOf({ id: '1', events: alerts })).toBe('');
 });
 
 describe('dates', () => {

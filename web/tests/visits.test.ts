@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { noteVisit } from '../src/pages/home/visits';
-import { firstReason } from '../src/words/titles';
+import { firstReason, piecesOf, withShortNames } from '../src/words/titles';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -27,4 +27,23 @@ test('what one owns is told before what one follows', () => {
   expect(firstReason([follows, owns])).toBe('you own stg_orders, which reads it');
   expect(firstReason([follows])).toBe('you follow it');
   expect(firstReason([])).toBe('');
+});
+
+test('a reason names what one owns by its last step, and leaves addresses and versions as they are', () => {
+  expect(withShortNames('You own shop.sales.public."a.b" through team Shop, which reads it')).toBe(
+    'You own a.b through team Shop, which reads it',
+  );
+  const address = 'told at dana@mail.example.com, https://www.example.com/a.b.c';
+  expect(withShortNames(address)).toBe(address);
+});
+
+test('names of columns in a title are code, other words are not', () => {
+  expect(piecesOf('column gift_note TEXT removed, column order changed')).toEqual([
+    { text: 'column ', isCode: false },
+    { text: 'gift_note', isCode: true },
+    { text: ' TEXT removed, column ', isCode: false },
+    { text: 'order', isCode: true },
+    { text: ' changed', isCode: false },
+  ]);
+  expect(piecesOf('description changed')).toEqual([{ text: 'description changed', isCode: false }]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { initialsOf, nameOf, pathOf } from '../src/words/names';
-import { endingOf } from '../src/words/dates';
+import { clockOf, endingOf, inOwnZone } from '../src/words/dates';
 import { testTypeOf } from '../src/words/tests';
 import { ago, timeIn } from '../src/words/times';
 
@@ -57,4 +57,11 @@ test('a time of the day names its zone where that is not the zone of this browse
   const winterMs = Date.UTC(2026, 0, 15, 12);
   expect(timeIn('09:00', 'Pacific/Kiritimati', winterMs)).toBe('09:00 Kiritimati time');
   expect(timeIn('09:00', 'America/Argentina/Buenos_Aires', winterMs)).toBe('09:00 Buenos Aires time');
+});
+
+test('a moment that the server says in UTC is said in the zone of this browser', () => {
+  const atMs = Date.UTC(2026, 11, 14, 12, 30);
+  const said = inOwnZone('CR-1 announced: it goes on 2026-12-14 12:30 UTC', atMs);
+  expect(said).toBe(`CR-1 announced: it goes on 14 Dec ${clockOf(atMs)}`);
+  expect(inOwnZone('by cron 0 8 * * * (UTC)')).toBe('by cron 0 8 * * * (UTC)');
 });

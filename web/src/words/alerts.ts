@@ -1,6 +1,7 @@
 // An alert in words: what it is about, when it fires, whom it tells, and how.
 import type { Alert, Destination } from '../api/alerts';
 import { formOf, joinWords, saidOf } from './conditions/form';
+import { personCalled } from './references';
 import { sayTrigger } from './schedules';
 import { labelOf } from './types';
 
@@ -94,11 +95,14 @@ export function sayResources(resources: readonly string[]): string {
   return joinWords(resources.map(labelOf), 'or');
 }
 
+const receiverOf = (category: string) => (name: string) => (category === 'Users' ? personCalled(name) : name);
+
 /** Return whom a destination tells: `owners`, `DataEngineering`, `#data-incidents`, `127.0.0.1:8586`. */
 export function sayWhom(destination: Pick<Destination, 'category' | 'name' | 'config'>): string {
   const config = (destination.config ?? {}) as { endpoint?: string; receivers?: string[] };
   if (destination.name) return destination.name;
-  if (config.receivers?.length) return joinWords(config.receivers, 'and');
+  if (config.receivers?.length)
+    return joinWords(config.receivers.map(receiverOf(destination.category)), 'and');
   if (config.endpoint) return hostOf(config.endpoint);
   return categories[destination.category] ?? destination.category;
 }

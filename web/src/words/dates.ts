@@ -43,6 +43,15 @@ export function endingOf(atMs: number, nowMs = Date.now()): string {
   return dayOf(atMs, nowMs);
 }
 
+const MOMENT_IN_UTC = /(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}) UTC\b/g;
+
+/** Return a sentence of the server with its moments in the reader's zone: `2026-12-14 19:47 UTC` is `14 Dec 20:47`. */
+export const inOwnZone = (text: string, nowMs = Date.now()): string =>
+  text.replace(MOMENT_IN_UTC, (_, day: string, time: string) => {
+    const atMs = Date.parse(`${day}T${time}Z`);
+    return `${dayOf(atMs, nowMs)} ${clockOf(atMs)}`;
+  });
+
 /** Return the distance to a day to come: `today`, `tomorrow`, `in 7 days`; of one that passed `3 days ago`. */
 export function untilOf(atMs: number, nowMs = Date.now()): string {
   const startOf = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);

@@ -1,7 +1,7 @@
 // Words for change events, and their gathering by cause: one person's changes of neighbours within an hour are one row.
 import type { ChangeEvent } from '../api/events';
-import { countOf } from './dates';
-import { nameOf, pathOf } from './names';
+import { countOf, inOwnZone } from './dates';
+import { nameOf, pathOf, stepsOf } from './names';
 import { labelOf } from './types';
 
 export type EventCause = { id: string; events: ChangeEvent[] };
@@ -22,10 +22,21 @@ export const wordOf = (eventType: string): string =>
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase();
 
+const isSuiteOfTable = ({ entityType, entityFullyQualifiedName: fqn }: ChangeEvent): boolean =>
+  entityType === 'testSuite' && stepsOf(fqn ?? '').length > 1 && nameOf(fqn) === 'testSuite';
+const tableOfSuite = (event: ChangeEvent): string =>
+  stepsOf(event.entityFullyQualifiedName ?? '').at(-2) ?? '';
+
+/** Return what an event is about: `orders`, `tests of orders`. */
+export function subjectOf(event: ChangeEvent): string {
+  if (isSuiteOfTable(event)) return `tests of ${tableOfSuite(event)}`;
+  return nameOf(event.entityFullyQualifiedName) || labelOf(event.entityType);
+}
+
 /** Return the title of an event without the name of its asset, which stands before it. */
 export function whatOf(event: ChangeEvent): string {
-  const name = nameOf(event.entityFullyQualifiedName);
-  const title = event.title ?? wordOf(event.eventType);
+  const name = isSuiteOfTable(event) ? tableOfSuite(event) : nameOf(event.entityFullyQualifiedName);
+  const title = inOwnZone(event.title ?? wordOf(event.eventType));
   return title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title;
 }
 
@@ -50,12 +61,12 @@ export function causesOf(events: readonly ChangeEvent[]): EventCause[] {
 export const placeOf = (event: ChangeEvent): string =>
   pathOf(event.entityFullyQualifiedName) || labelOf(event.entityType);
 
-/** Return what the events of a cause are about: the one asset, or the place where they lie. */
+/** Return what the events of a cause are about: the one asset, or the place where they lie; nothing at the top. */
 export function headingOf({ events }: EventCause): string {
   const [first] = events;
   if (!first) return '';
   const isOne = events.every(({ entityId }) => entityId === first.entityId);
-  return isOne ? nameOf(first.entityFullyQualifiedName) : (placeOf(first).split(' / ').at(-1) ?? '');
+  return isOne ? subjectOf(first) : (stepsOf(first.entityFullyQualifiedName ?? '').at(-2) ?? '');
 }
 
 /** Return the heading of a cause of several events: `11 events of 7 tables`. */

@@ -1,6 +1,6 @@
 // Rows of the inbox: an entry that needs its person, or a cause of several entries.
 import type { Cause, Entry } from '../../api/inbox';
-import { capitalized } from '../../words/titles';
+import { capitalized, withShortNames } from '../../words/titles';
 import { keyOfCause } from '../../words/waiting';
 
 export type Row = {
@@ -44,7 +44,7 @@ export const assetOf = (entry: Entry): { id: string; type: string; fullyQualifie
 
 /** Return why a person was told, as a sentence; its alert is named beside it. */
 export function whyOf({ sentence, subscriptionName }: Entry['reasons'][number]): string {
-  return capitalized(sentence.replace(` (alert ${subscriptionName})`, ''));
+  return capitalized(withShortNames(sentence.replace(` (alert ${subscriptionName})`, '')));
 }
 
 /** Return the rows without what comes twice, as where a row moved from one page to the next between two reads. */

@@ -551,6 +551,7 @@ _SHOWS: dict[str, Probe] = {
     ),
     "GET /feed/{thread_id}": _threads("/feed/{id}"),
     "GET /feed/{thread_id}/posts": _threads("/feed/{id}/posts"),
+    "GET /lineage/counts": _probe_of("tables", "/lineage/counts?assets={id}"),
     "GET /lineage/getLineage": _probe_of("tables", "/lineage/getLineage?type=table&fqn={name}"),
     "GET /lineage/getLineageEdge/{from_id}/{to_id}": _edges,
     "GET /lineage/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": _named_edges,

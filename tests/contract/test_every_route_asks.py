@@ -114,6 +114,7 @@ _QUERIES = {
     "/feed/count": "?entityLink=<%23E::table::{fullyQualifiedName}>",
     "/search/fieldQuery": "?fieldName=name&fieldValue={name}&index=table_search_index",
     "/lineage/getLineage": "?fqn={fullyQualifiedName}",
+    "/lineage/counts": "?assets={id}",
     "/search/suggest": "?q=ord",
     "/activity/about": "?entityLink=<%23E::table::{fullyQualifiedName}>",
     "/suggestions/accept-all": "?userId={id}&entityFQN={fullyQualifiedName}",

@@ -159,9 +159,36 @@ def test_depth_and_limit_bound_it(administrator: httpx.Client, world: dict[str, 
     path = f"/lineage/table/{world['orders']['id']}/impact"
     assert administrator.get(path, params={"depth": 1}).json()["counts"]["total"] == 2
     cut = administrator.get(path, params={"limit": 1}).json()
-    assert (cut["counts"]["total"], cut["truncated"]) == (1, True)
+    assert (cut["counts"]["total"], sum(map(len, names(cut).values())), cut["truncated"]) == (4, 1, True)
     for wrong in ({"depth": -1}, {"depth": 51}, {"limit": 0}, {"limit": 1001}):
         assert administrator.get(path, params=wrong).status_code == 400
+
+
+def test_counts_of_many_assets_are_one_request(
+    served: Served, administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    ids = [world[name]["id"] for name in ("orders", "clean", "sales")]
+    unknown = "00000000-0000-4000-8000-000000000000"
+    answer = administrator.get("/lineage/counts", params={"assets": ",".join([*ids, unknown])}).json()
+    assert answer["data"] == [
+        {"id": ids[0], "total": 4, "isCut": False},
+        {"id": ids[1], "total": 2, "isCut": False},
+        {"id": ids[2], "total": 0, "isCut": False},
+    ]
+    label = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    operations = json.dumps([{"op": "add", "path": "/tags", "value": [label]}])
+    assert administrator.patch(f"/tables/{ids[2]}", content=operations, headers=PATCH).is_success
+    mallory_id, mallory = served.person("mallory")
+    restrict(administrator, mallory_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    with mallory:
+        seen = mallory.get("/lineage/counts", params={"assets": ",".join(ids)}).json()["data"]
+    assert [(one["id"], one["total"]) for one in seen] == [(ids[0], 3), (ids[1], 1)]
+
+
+@pytest.mark.parametrize("assets", ["", "colour", ",".join(["00000000-0000-4000-8000-000000000000"] * 51)])
+def test_counts_are_of_1_to_50_ids(administrator: httpx.Client, assets: str) -> None:
+    refusal = administrator.get("/lineage/counts", params={"assets": assets})
+    assert (refusal.status_code, refusal.json()["message"][:6]) == (400, "assets")
 
 
 def test_the_impact_of_an_event_follows_the_columns_it_changed(

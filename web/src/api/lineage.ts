@@ -1,6 +1,7 @@
 // Lineage: what an asset is made of and what is made from it, and what a change of it would affect.
 import type { components } from './schema';
 import { api, dataOf } from './client';
+import { askedTogether } from './together';
 
 type Schemas = components['schemas'];
 export type Impact = Schemas['Impact'];
@@ -49,6 +50,16 @@ export async function readWholeImpact(type: string, fqn: string, column: string)
   const params = { path: { entity_type: type, fqn }, query };
   return dataOf(api.GET('/api/v1/lineage/{entity_type}/name/{fqn}/impact', { params }));
 }
+
+export type Below = Schemas['ImpactCounts']['data'][number];
+const MOST_COUNTED = 50;
+
+/** Return how many assets lie below one, if one may see it; the rows of a list ask in one request. */
+export const belowOf: (id: string) => Promise<Below | undefined> = askedTogether(async (ids) => {
+  const params = { query: { assets: ids.join(',') } };
+  const { data } = await dataOf(api.GET('/api/v1/lineage/counts', { params }));
+  return new Map(data.map((each) => [each.id, each]));
+}, MOST_COUNTED);
 
 /** Return the affected assets in one list, nearest first. */
 export const affectedOf = (impact: Impact | undefined): readonly Affected[] =>

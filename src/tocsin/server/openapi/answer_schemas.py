@@ -218,6 +218,9 @@ ANSWERS: dict[str, Document] = {
         },
         {"event": exact_object({"id": ID, "eventType": either(*EventType), "timestamp": TIME})},
     ),
+    "ImpactCounts": exact_object(
+        {"data": array(exact_object({"id": ID, "total": COUNT, "isCut": FLAG}))},
+    ),
     "SearchHit": exact_object(
         {
             "_index": TEXT,

@@ -11,6 +11,8 @@ from typing import Annotated, cast
 
 from fastapi import Query, Response
 
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.resolve.impact import Reached, counts, readers_of, used_columns
 from tocsin.model import fqn as names
 from tocsin.model.change import ChangeEvent
@@ -31,8 +33,13 @@ from tocsin.server.routes.lineage.edges import kind_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 
 Depth = Annotated[int, Query(ge=0, le=50, description="Levels of lineage to follow downstream.")]
-Most = Annotated[int, Query(ge=1, le=MOST_ASSETS, description="Most assets that are looked at.")]
+Most = Annotated[int, Query(ge=1, le=MOST_ASSETS, description="Most assets that are listed, the nearest first.")]
 Columns = Annotated[str | None, Query(max_length=10_000, description="Comma list of columns: only what uses them.")]
+
+Assets = Annotated[str, Query(max_length=4_000, description="Comma list of ids.")]
+
+MOST_COUNTED = 50
+"""Assets of which one request may ask how much lies downstream."""
 
 _ALWAYS = ("dashboard", "pipeline", "mlmodel", "table")
 """Types whose group is in every response, empty or not."""
@@ -70,6 +77,35 @@ def impact(
     return answer(_impact_json(caller, _Question(root, depth, limit, _requested_columns(row, document, columns))))
 
 
+@router.get("/lineage/counts", openapi_extra=answers("ImpactCounts"))
+def impact_counts(caller: Asked, *, assets: Assets = "", depth: Depth = 5) -> Response:
+    """Return how many assets lie downstream of each of these (comma list of ids); what one may not see is left out."""
+    reader = caller.parts.graph.impact
+    kinds = caller.parts.access.standing.of(_ids_in(assets))
+    roots = visible_references(caller, ({"id": one, "type": kind} for one, (kind, _) in kinds.items()))
+    walks = {root["id"]: reader.walk(root, depth) for root in roots}
+    reached_assets = (step.asset for walk in walks.values() for step in walk.reached)
+    visible_ids = {asset["id"] for asset in visible_references(caller, reached_assets)}
+    counted = [
+        {
+            "id": asset_id,
+            "total": sum(step.asset["id"] in visible_ids for step in walks[asset_id].reached),
+            "isCut": walks[asset_id].is_cut,
+        }
+        for asset_id in _ids_in(assets)
+        if asset_id in walks
+    ]
+    return answer({"data": counted})
+
+
+def _ids_in(text: str) -> list[str]:
+    """Return the ids of a comma list, each once."""
+    ids = [one.strip() for one in text.split(",") if one.strip()]
+    if not ids or len(ids) > MOST_COUNTED or not all(map(is_uuid, ids)):
+        raise InvalidInput(f"must be a list of 1 to {MOST_COUNTED} ids", field="assets")
+    return list(dict.fromkeys(one.lower() for one in ids))
+
+
 @router.get("/events/{event_id}/impact", openapi_extra=answers("Impact"))
 def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit: Most = MOST_ASSETS) -> Response:
     """Return everything downstream of an event's change, by current lineage."""
@@ -82,7 +118,7 @@ def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit:
 
 def _impact_json(caller: Caller, question: _Question) -> Document:
     reader = caller.parts.graph.impact
-    walk = reader.walk(question.root, question.depth, question.limit)
+    walk = reader.walk(question.root, question.depth)
     visible = {
         question.root["id"],
         *(asset["id"] for asset in visible_references(caller, (one.asset for one in walk.reached))),
@@ -93,12 +129,13 @@ def _impact_json(caller: Caller, question: _Question) -> Document:
     owners = reader.owners({one.asset["id"] for one in reached_assets})
     mark_deleted(list(owners.values()), caller)
     people = reader.people(owner for some in owners.values() for owner in some)
-    assets = [_asset_json(caller, one, owners, visible) | _use(one, uses) for one in reached_assets]
+    listed_assets = reached_assets[: question.limit]
+    assets = [_asset_json(caller, one, owners, visible) | _use(one, uses) for one in listed_assets]
     return {
         "entity": with_address(question.root, caller.root),
         "columns": sorted(question.columns),
         "depth": question.depth,
-        "truncated": walk.is_cut,
+        "truncated": walk.is_cut or len(listed_assets) < len(reached_assets),
         "counts": counts(reached_assets),
         "people": {
             "owners": len(people),

@@ -598,4 +598,28 @@ def test_what_probably_caused_an_incident_is_named_where_it_may_be_seen(
     assert "INC-1" not in answer.text
 
 
+def test_a_probable_cause_that_is_none_is_dismissed_and_stays_so(
+    administrator: httpx.Client, case: Json, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    fail_second(administrator, sqlite_engine, case)
+    sales = administrator.get("/tables/name/warehouse.shop.public.sales").json()
+    ends = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": sales["id"], "type": "table"}}
+    assert administrator.put("/lineage", json={"edge": ends}).is_success
+    path, body = "/incidents/INC-2/dismiss-cause", {"cause": "INC-1", "comment": "the till was off"}
+    for wrong, status in (({}, 400), ({"cause": 7}, 400), ({"cause": "INC-9"}, 404), ({"cause": "INC-2"}, 409)):
+        assert administrator.put(path, json=wrong).status_code == status
+    _, onlooker = person("mallory")
+    assert onlooker.put(path, json=body).status_code == 403
+    assert [one["name"] for one in administrator.get("/incidents/INC-2").json()["probableCauses"]] == ["INC-1"]
+    for _ in range(2):  # what is said already is not said again
+        assert administrator.put(path, json=body).json()["probableCauses"] == []
+    for name, other in (("INC-2", "INC-1"), ("INC-1", "INC-2")):
+        timeline = administrator.get(f"/incidents/{name}").json()["timeline"]
+        says = [moment["says"] for moment in timeline if moment["kind"] == "notCaused"]
+        assert says == [f"Administrator said that it and {other} have different causes: “the till was off”"]
+    assert administrator.put("/incidents/INC-2/resolve").is_success
+    assert administrator.put(path, json=body).is_success
+    assert administrator.put("/incidents/INC-1/dismiss-cause", json={"cause": "INC-2"}).is_success
+
+
 PII = "matchAnyTag('PII.Sensitive')"

@@ -264,6 +264,7 @@ WRITES = frozenset(
     PUT /incidents/{incident}/acknowledge
     PUT /incidents/{incident}/assign
     PUT /incidents/{incident}/comment
+    PUT /incidents/{incident}/dismiss-cause
     PUT /incidents/{incident}/merge
     PUT /incidents/{incident}/resolve
     PUT /incidents/{incident}/split

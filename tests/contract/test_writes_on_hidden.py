@@ -134,6 +134,10 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
         "/incidents/INC-1/comment",
         ({}, {"comment": "x"}, {"comment": ""}, {"comment": 7}),
     ),
+    "PUT /incidents/{incident}/dismiss-cause": (
+        "/incidents/INC-1/dismiss-cause",
+        ({}, {"cause": "INC-1"}, {"cause": 7}),
+    ),
     "PUT /incidents/{incident}/merge": ("/incidents/INC-1/merge", ({}, {"into": "INC-1"}, {"into": 7})),
     "PUT /incidents/{incident}/split": ("/incidents/INC-1/split", (*NONE, *DOCUMENTS)),
     "PUT /incidents/{incident}/resolve": ("/incidents/INC-1/resolve", (*NONE, {"comment": "x"}, {"comment": 7})),

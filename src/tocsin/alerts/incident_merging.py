@@ -1,12 +1,13 @@
 """Merging of incidents by hand, and its undoing: several failures with one cause are handled as one.
 
 Each keeps its asset, its watchers and its end; what people do to the one that others are part of is done to these as
-well, but not the reverse. Merges and splits take turns. Next: ``alerts/incidents.py``.
+well, but not the reverse. A probable cause that is none can be dismissed instead. Merges, splits and dismissals take
+turns. Next: ``alerts/incidents.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tocsin.alerts.incidents import Handling, handle, note_step
@@ -56,6 +57,35 @@ def split(record: Record, part_id: str, *, comment: str | None = None) -> Writte
         raise Conflict(f"{part.name} is resolved")
     handling = Handling(StepKind.SPLIT, comment, other_id=part.part_of)
     return note_step(record, part, replace(part, part_of=None), handling)
+
+
+def dismiss_cause(record: Record, incident_id: str, cause_id: str, *, comment: str | None = None) -> Written:
+    """Note that another incident is not the cause of one; return the event. What is noted already stays as it is.
+
+    Raises
+    ------
+    NotFound : there is no such incident
+    Conflict : it is resolved, or is the other one
+    """
+    record.transaction.alert_incidents.take_turn()
+    incident = _hold(record, incident_id)
+    if incident.id == cause_id:
+        raise Conflict(f"{incident.name} cannot be its own cause")
+    steps = record.transaction.alert_incidents.steps(incident.id)
+    if cause_id in dismissed_causes(steps, incident.id):
+        return _UNCHANGED
+    if not incident.is_open:
+        raise Conflict(f"{incident.name} is resolved")
+    return note_step(record, incident, incident, Handling(StepKind.NOT_CAUSED, comment, other_id=cause_id))
+
+
+def dismissed_causes(steps: Iterable[AlertIncidentStep], incident_id: str) -> set[str]:
+    """Return the ids of the incidents of which people said that they are not the cause of one."""
+    return {
+        step.other_id
+        for step in steps
+        if step.kind is StepKind.NOT_CAUSED and step.incident_id == incident_id and step.other_id
+    }
 
 
 def _join(record: Record, part: AlertIncident, target: AlertIncident, comment: str | None) -> Written:

@@ -43,9 +43,9 @@ _KINDS_BY_STATUS = {"Ack": StepKind.ACKNOWLEDGED, "Assigned": StepKind.ASSIGNED,
 class Handling:
     """What a person does to an incident: the kind of step, a comment, whom it is assigned to, why it failed.
 
-    ``other_id`` is the incident into which it is merged, or from which it is split. ``stand_in``: the person it is
-    meant for is away. ``case_step`` is the step that was taken of the test case's own before, so that both are one
-    event.
+    ``other_id`` is the incident into which it is merged, from which it is split, or which is not its cause.
+    ``stand_in``: the person it is meant for is away. ``case_step`` is the step that was taken of the test case's own
+    before, so that both are one event.
     """
 
     kind: StepKind

@@ -44,6 +44,8 @@ class StepKind(StrEnum):
     """By hand, into another one."""
     SPLIT = "split"
     """By hand, from the one that it was part of."""
+    NOT_CAUSED = "notCaused"
+    """By hand: another one, upstream of it, is not its cause."""
     COMMENTED = "commented"
     """By a person who neither takes it nor ends it."""
     REMINDED = "reminded"
@@ -149,8 +151,9 @@ class OpenIncident(NamedTuple):
 class AlertIncidentStep:
     """Something that a person did to an incident, and the change event that says so, if there is one.
 
-    ``other_id`` is the incident into which it was merged, or from which it was split. ``for_id`` is the person for whom
-    it was assigned, who was away until ``away_until_ms``: the assignee is their substitute, or themselves.
+    ``other_id`` is the incident into which it was merged, from which it was split, or which is not its cause.
+    ``for_id`` is the person for whom it was assigned, who was away until ``away_until_ms``: the assignee is their
+    substitute, or themselves.
     """
 
     id: str

@@ -127,6 +127,15 @@ export const merge = (name: string, into: string, comment = '') =>
     }),
   );
 
+/** Say that another incident did not cause this one: it is no longer named as its cause. */
+export const dismissCause = (name: string, cause: string) =>
+  dataOf(
+    api.PUT('/api/v1/incidents/{incident}/dismiss-cause', {
+      params: path(name),
+      body: { cause },
+    }),
+  );
+
 export const split = (name: string) =>
   dataOf(api.PUT('/api/v1/incidents/{incident}/split', { params: path(name), body: {} }));
 

@@ -86,7 +86,7 @@ def handling_advice(event: ChangeEvent, described: ChangeDescription | None) -> 
     changes = (*described.fields_updated, *described.fields_added) if described and tells_of_incident(event) else ()
     for change in changes:
         step = object_in(change.new_value)
-        if step.get("isMerged") != object_in(change.old_value).get("isMerged"):
+        if step.get("isMerged") != object_in(change.old_value).get("isMerged") or step.get(OTHER_INCIDENT):
             return None
         status = str(step.get("status") or STEPS.get(str(step.get(_STEP_KIND))))
         incident, who = step.get(_NAME), clean_line(event.user_name or "a person")
@@ -210,6 +210,8 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, zo
     other_name = object_in(after.get(OTHER_INCIDENT)).get("incident") or "another incident"
     if is_moved:
         action = f"merged into {other_name}" if is_merged else f"split from {other_name}"
+    elif after.get(OTHER_INCIDENT):
+        action = f"has another cause than {other_name}"
     alert = object_in(after.get("alert"))
     comment = f": {quotation_of(str(after['comment']))}" if after.get("comment") else ""
     line = ChangeLine(clean_line(f"{name} {action}", limit=SHOWN_LIMIT))

@@ -235,6 +235,7 @@ REQUESTS: dict[str, Document] = {
     **SUGGESTION_REQUESTS,
     **DRAFT_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
+    "IncidentCause": closed_object({"cause": TEXT, "comment": TEXT}, required=["cause"]),
     "IncidentComment": closed_object({"comment": TEXT}),
     "IncidentRemark": closed_object({"comment": TEXT}, required=["comment"]),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),

@@ -64,6 +64,20 @@ def test_a_merge_names_both_incidents_and_says_what_follows(is_merged: bool, hea
     assert [line.label for line in text.lines[-2:]] == ["what follows", "tier"]
 
 
+def test_a_dismissed_cause_is_named_and_says_nothing_of_who_looks_into_it() -> None:
+    merged = KINDS["merged_incident"]
+    described = merged.change_description
+    assert described is not None
+    updated = tuple(
+        change.model_copy(update={"new_value": {**change.new_value, "isMerged": None}})
+        for change in described.fields_updated
+    )
+    changes = described.model_copy(update={"fields_updated": updated})
+    text = event_text(merged.model_copy(update={"change_description": changes}))
+    assert text.headline == "orders: INC-9 has another cause than INC-7"
+    assert "looks into it" not in " ".join(line.labelled_text for line in text.lines)
+
+
 DANA = {"id": "7f3a8a1e-6d5c-4a59-9f0e-2f6f4f6d2a11", "type": "user", "name": "dana", "displayName": "Dana Whitlock"}
 BACK_MS = 1_796_626_800_000
 

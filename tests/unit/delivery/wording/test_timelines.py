@@ -28,6 +28,10 @@ _AT_MS = 1_796_810_400_000
         ({"kind": "resolved", "user": ANA, "reason": "MissingData"}, "ana resolved it as missing data"),
         ({"kind": "merged", "user": ANA, "incident": {"name": "INC-7"}}, "ana merged it with INC-7"),
         ({"kind": "split", "user": ANA}, "ana split it from another incident"),
+        (
+            {"kind": "notCaused", "user": ANA, "incident": {"name": "INC-7"}},
+            "ana said that it and INC-7 have different causes",
+        ),
         ({"kind": "reminded"}, "alerts reminded of it, as nobody had acknowledged it"),
         ({"kind": "recovered"}, "a success resolved it"),
     ],

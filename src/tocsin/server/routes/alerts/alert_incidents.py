@@ -1,4 +1,4 @@
-"""Routes of incidents of what fails: list, figures, read, acknowledge, assign, resolve, comment, merge, split.
+"""Routes of incidents of what fails: list, figures, read, acknowledge, assign, resolve, comment, merge and the like.
 
 Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``alerts/incidents.py``.
 """
@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from pydantic import Field
 
-from tocsin.alerts.incident_merging import merge, split
+from tocsin.alerts.incident_merging import dismiss_cause, merge, split
 from tocsin.alerts.incidents import Handling, handle, handling_of, is_last_step
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
@@ -186,6 +186,20 @@ def split_off(incident: PathText, body: OptionalBody, caller: Asked) -> Response
     return _incident_answer(found_incident(part.id, caller), caller)
 
 
+@router.put("/{incident}/dismiss-cause", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentCause"))
+def dismiss_cause_of(incident: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Say that another incident (``cause``, ``comment``) did not cause this one: it is no longer named as its cause."""
+    effect = found_incident(incident, caller)
+    check_may_change(effect, caller)
+    cause = found_incident(value_in(body, "cause", str, "must be the number or id of an incident"), caller)
+    comment = handling_of(StepKind.NOT_CAUSED, {key: value for key, value in body.items() if key != "cause"}).comment
+    with _quota_of(comment, caller):
+        caller.parts.writes.within(
+            lambda record: dismiss_cause(record, effect.lead_id, cause.lead_id, comment=comment), actor=caller.actor
+        )
+    return _incident_answer(found_incident(effect.id, caller), caller)
+
+
 def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) -> Response:
     incident = found_incident(name, caller)
     target = incident_to_change(incident, caller)
@@ -221,7 +235,7 @@ def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
     steps = caller.parts.alert_stores.incidents.steps(incident.lead_id)
     messages, is_whole = message_moments(incident, caller)
     moments = sorted([*moments_of(incident, steps, caller), *messages], key=itemgetter("timestamp"))
-    causes = causes_json(incident, caller)
+    causes = causes_json(incident, steps, caller)
     return answer(document | {"probableCauses": causes, "timeline": moments, "isWhole": is_whole})
 
 

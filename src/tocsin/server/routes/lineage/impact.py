@@ -86,7 +86,7 @@ def impact_counts(caller: Asked, *, assets: Assets = "", depth: Depth = 5) -> Re
     walks = {root["id"]: reader.walk(root, depth) for root in roots}
     reached_assets = (step.asset for walk in walks.values() for step in walk.reached)
     visible_ids = {asset["id"] for asset in visible_references(caller, reached_assets)}
-    counted = [
+    counts_by_asset = [
         {
             "id": asset_id,
             "total": sum(step.asset["id"] in visible_ids for step in walks[asset_id].reached),
@@ -95,7 +95,7 @@ def impact_counts(caller: Asked, *, assets: Assets = "", depth: Depth = 5) -> Re
         for asset_id in _ids_in(assets)
         if asset_id in walks
     ]
-    return answer({"data": counted})
+    return answer({"data": counts_by_asset})
 
 
 def _ids_in(text: str) -> list[str]:

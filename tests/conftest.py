@@ -44,7 +44,13 @@ _ROOM = 4 * 2**30
 _GIVEN_BACK_WITHIN_S = 5.0
 _COLLECTED_AFTER = (10_000, 20, 50)
 _STATEMENTS = 2_000
-_GROUPS = {"started_spark": "spark", "browser": "browser", "prestarted": "cli", "sources": "sources"}
+_GROUPS = {
+    "started_spark": "spark",
+    "browser": "browser",
+    "prestarted": "cli",
+    "sources": "sources",
+    "loaded_sample": "sample load",
+}
 """Groups of tests that one worker runs, by the fixture that they share: each worker would start its own."""
 _COMPILED: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
 """Dialect and compiled statements of each kind of store."""
@@ -210,6 +216,17 @@ def started_store(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.mktemp("started_store") / "started_store.db"
     path.write_bytes(sqlite_template.read_bytes())
     return first_started(path)
+
+
+@pytest.fixture(scope="session")
+def loaded_sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file to copy that holds the sample company, without a first start."""
+    from tests.loadedsample import load_sample  # here, so that only tests of it import a server
+
+    path = tmp_path_factory.mktemp("loaded_sample") / "sample.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    load_sample(path)
+    return path
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import httpx
 import pyoxigraph
 import pytest
 from pydantic import SecretStr
+from tests.loadedsample import NOW_MS
 from tests.serving import KEY, Json, Served, running_server, server_settings
 
-from tocsin.sample.load import load
 from tocsin.server.rdf.nodes import time_text
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.vault import use_vault
@@ -25,20 +25,13 @@ _DAY_MS = 86_400_000
 
 
 @pytest.fixture(scope="module")
-def now_ms() -> int:
-    """The end of the sample's year: a Friday at noon, for what changes in a week differs from week to week."""
-    return 1_795_780_800_000
-
-
-@pytest.fixture(scope="module")
-def company(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, now_ms: int) -> Iterator[Served]:
+def company(loaded_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with the sample company."""
     path = tmp_path_factory.mktemp("questions") / "sample.db"
-    path.write_bytes(sqlite_template.read_bytes())
+    path.write_bytes(loaded_sample.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
     settings = server_settings(secrets_key=SecretStr(KEY))
     use_vault(engine, settings)
-    load(engine, settings, now_ms=now_ms)
     with running_server(engine, settings) as served:
         yield served
     engine.dispose()
@@ -75,9 +68,9 @@ def _solutions(store: pyoxigraph.Store, query: str) -> pyoxigraph.QuerySolutions
 
 
 def test_who_changed_what_a_mart_was_derived_from(
-    administrator: httpx.Client, store: pyoxigraph.Store, mart: Json, now_ms: int
+    administrator: httpx.Client, store: pyoxigraph.Store, mart: Json
 ) -> None:
-    begin, end = now_ms - 7 * _DAY_MS, now_ms
+    begin, end = NOW_MS - 7 * _DAY_MS, NOW_MS
     query = _queries()[0].replace("MART", mart["fullyQualifiedName"])
     query = query.replace("SINCE", time_text(begin)).replace("UNTIL", time_text(end))
     names = ("source", "who", "field")

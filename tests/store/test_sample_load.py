@@ -13,6 +13,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 from pydantic import SecretStr
 from sqlalchemy import Engine, text
+from tests.loadedsample import LOOPBACK, NOW_MS, RECEIVER_PORT
 from tests.serving import KEY
 from tests.startedstore import StartedStore
 from tests.store.event_documents import assert_records_are_the_same
@@ -35,9 +36,6 @@ from tocsin.store.database.engine import open_engine, reading
 from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.log import EventLog
 
-NOW_MS = 1_790_000_000_000
-RECEIVER_PORT = 11241
-LOOPBACK = Settings(egress_allow=("127.0.0.0/8",))
 EVENT_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
 REPORTED_TABLES = ("series", "incident_status", "suite_member")
 
@@ -45,13 +43,12 @@ pytestmark = pytest.mark.xdist_group("sample load")  # one worker has what all o
 
 
 @pytest.fixture(scope="module")
-def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def sample(loaded_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A loaded sample to look at; tests that write load their own."""
     path = tmp_path_factory.mktemp("sample") / "sample.db"
-    path.write_bytes(sqlite_template.read_bytes())
+    path.write_bytes(loaded_sample.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-    load(engine, LOOPBACK, now_ms=NOW_MS, receiver_port=RECEIVER_PORT)
     yield engine
     engine.dispose()
 

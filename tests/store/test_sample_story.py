@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
+from tests.loadedsample import RECEIVER_PORT
 from tests.notifying import dependencies_of
 from tests.serving import KEY
 
@@ -23,7 +24,6 @@ from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.sample.alerts import WATCHED_TABLE
 from tocsin.sample.company import DEMO_PERSON
-from tocsin.sample.load import load
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -32,21 +32,21 @@ from tocsin.store.catalogue.people.identities import People
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 
-NOW_MS = 1_890_000_000_000
+LATER_MS = 1_890_000_000_000
+"""Long after the first start, which creates the alerts by the clock of this machine."""
 NEW_COLUMN: Document = {"op": "add", "path": "/columns/-", "value": {"name": "gift_note", "dataType": "TEXT"}}
 
-pytestmark = pytest.mark.xdist_group("sample story")  # one worker has what all of them look at
+pytestmark = pytest.mark.xdist_group("sample load")  # one worker has what all of them look at
 
 
 @pytest.fixture(scope="module")
-def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """The store of a first start with the sample, one minute after somebody gave the orders table a new column."""
+def engine(loaded_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The store of a first start with the sample, after somebody gave the orders table a new column."""
     path = tmp_path_factory.mktemp("story") / "tocsin.db"
-    path.write_bytes(sqlite_template.read_bytes())
+    path.write_bytes(loaded_sample.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
     first_start(engine, Settings(secrets_key=SecretStr(KEY)))
-    load(engine, Settings(egress_allow=("127.0.0.1:8586",)), now_ms=NOW_MS)
-    Writes(SqlCatalogue(engine), FixedClock(NOW_MS + 60_000)).patch(
+    Writes(SqlCatalogue(engine), FixedClock(LATER_MS)).patch(
         "table", Key.by_name(WATCHED_TABLE), [NEW_COLUMN], actor=SYSTEM
     )
     yield engine
@@ -58,7 +58,7 @@ def notifications(engine: Engine) -> list[ScheduledNotification]:
     """All recipients."""
     logged = EventLog(engine).read(0, 10_000)[-1]
     subscriptions = Subscriptions(engine).list_enabled()
-    dependencies = dependencies_of(engine, subscriptions, FixedClock(NOW_MS + 60_000))
+    dependencies = dependencies_of(engine, subscriptions, FixedClock(LATER_MS))
     return notifications_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], dependencies)
 
 
@@ -76,7 +76,7 @@ def test_the_owner_gets_one_mail_that_says_why(notifications: list[ScheduledNoti
 
 def test_the_webhook_is_called_once(notifications: list[ScheduledNotification]) -> None:
     assert [one.draft.target for one in notifications if one.draft.channel == Channel.WEBHOOK] == [
-        "http://127.0.0.1:8586/hook"
+        f"http://127.0.0.1:{RECEIVER_PORT}/hook"
     ]
 
 

@@ -207,6 +207,9 @@ def test_the_fates_of_wholes_are_single_events_and_runs_are_told_by_their_status
         "?limit=0",
         "?limit=201",
         "?days=31",
+        "?since=yesterday",
+        "?since=24h&days=7",
+        "/count?since=soon",
         "?after=x",
         "?after=1_x",
         "?entityId=x",
@@ -218,6 +221,32 @@ def test_the_fates_of_wholes_are_single_events_and_runs_are_told_by_their_status
 )
 def test_mistaken_questions_are_refused(administrator: httpx.Client, path: str) -> None:
     assert administrator.get(f"/activity{path}").status_code == 400
+
+
+@pytest.mark.parametrize("feed", ["", "/my-feed", "/following", "/entity/table/{id}"])
+def test_activity_starts_when_it_is_asked_to(administrator: httpx.Client, orders: Json, feed: str) -> None:
+    me = administrator.get("/users/loggedInUser").json()["id"]
+    assert administrator.put(f"/tables/{orders['id']}/followers", json=me).is_success
+    change(administrator, orders, add("/owners", [{"type": "user", "id": me}]))
+    change(administrator, orders, add("/description", "All orders."))
+    newest = activities(administrator, feed.format(id=orders["id"]))[0]
+    path = f"/activity{feed.format(id=orders['id'])}"
+
+    def is_in_feed(since: str | int) -> bool:
+        page = administrator.get(path, params={"since": since}).json()["data"]
+        return any(one["id"] == newest["id"] for one in page)
+
+    assert is_in_feed("24h")
+    assert is_in_feed("2020-01-01")
+    assert is_in_feed(newest["timestamp"])
+    assert not is_in_feed(newest["timestamp"] + 1)
+
+
+def test_what_is_counted_starts_when_it_is_asked_to(administrator: httpx.Client, orders: Json) -> None:
+    change(administrator, orders, add("/description", "All orders."))
+    newest = activities(administrator)[0]
+    assert administrator.get("/activity/count?since=24h").json() > 0
+    assert administrator.get("/activity/count", params={"since": newest["timestamp"] + 1}).json() == 0
 
 
 def test_unknown_types_are_not_found(administrator: httpx.Client) -> None:

@@ -15,7 +15,7 @@ from fastapi import Path, Query, Response
 from pydantic import Field
 
 from tocsin.delivery.wording.changes import event_text
-from tocsin.errors import NotFound
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.activity_event import (
     EVENT_TYPES,
     ActivityPart,
@@ -36,6 +36,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import visible_document
+from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, PathText, QueryParameters, answer
@@ -57,11 +58,15 @@ router = DeclaredRoutes(prefix="/activity", tags=["inbox"])
 EntityTypeName = Annotated[str, Path(max_length=40, description="table, dashboard, …")]
 
 
+SINCE = Field(None, max_length=40, description="Start, instead of `days`: `24h`, a date, or epoch milliseconds.")
+
+
 class ActivityFilters(QueryParameters):
     """Which activity to return."""
 
     domain: str | None = Field(None, max_length=10_000, description="Full name of a domain of what changed.")
     days: int = Field(7, ge=1, le=30, description="How far back.")
+    since: str | None = SINCE
     limit: int = Field(50, ge=1, le=200)
     after: str | None = Field(None, max_length=40, description="Cursor: `paging.after` of the previous page.")
 
@@ -92,6 +97,7 @@ class CountFilters(QueryParameters):
 
     domain: str | None = Field(None, max_length=10_000, description="Full name of a domain of what changed.")
     days: int = Field(7, ge=1, le=30, description="How far back.")
+    since: str | None = SINCE
 
 
 class _ActivityPlace(NamedTuple):
@@ -203,8 +209,7 @@ def list_activity_about(
 @router.get("/count", openapi_extra=answers("ActivityCount"))
 def count_activity(caller: Asked, filters: Annotated[CountFilters, Query()]) -> Response:
     """Return how many activity events the caller may view, as a bare number; at most 500 are counted."""
-    window = ActivityFilters(domain=filters.domain, days=filters.days)
-    return answer(_count(_selection(caller.parts.discussion.activity.of_all, window, caller), caller))
+    return answer(_count(_selection(caller.parts.discussion.activity.of_all, filters, caller), caller))
 
 
 def _of_person(scope: FeedScope, filters: ActivityFilters, caller: Caller) -> Response:
@@ -233,13 +238,21 @@ def _selection_of_entity(kind: EntityType, key: Key, filters: ActivityFilters, c
     return _selection(lambda page: caller.parts.discussion.activity.of_itself(entity_id, page), filters, caller)
 
 
-def _selection(read: Read, filters: ActivityFilters, caller: Caller) -> _Selection:
+def _selection(read: Read, filters: ActivityFilters | CountFilters, caller: Caller) -> _Selection:
     """Return what is read; a domain that is unknown, or may not be seen, has no events."""
-    since_ms = max(0, caller.parts.clock.now_ms() - filters.days * _DAY_MS)
+    since_ms = _since_ms(filters, caller.parts.clock.now_ms())
     if filters.domain is None:
         return _Selection(read, since_ms)
     domain = caller.parts.catalogue.reference("domain", Key.by_name(filters.domain))
     return _Selection(read, since_ms, frozenset(caller.visibility.sees([domain] if domain else [])))
+
+
+def _since_ms(filters: ActivityFilters | CountFilters, now_ms: int) -> int:
+    if filters.since is None:
+        return max(0, now_ms - filters.days * _DAY_MS)
+    if "days" in filters.model_fields_set:
+        raise InvalidInput("give either since or days", field="since")
+    return moment(filters.since, "since", now_ms)
 
 
 def _read_of(entity_type: str | None, entity_id: str | None, actor_id: str | None, caller: Caller) -> Read:

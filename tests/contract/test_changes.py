@@ -365,6 +365,49 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     assert administrator.get(f"/tables/{orders['id']}/diff?from={newest}&to=0.1").json()["renames"] == []
 
 
+def test_a_difference_names_what_went_as_announced_among_no_reasons_but_what_changed_again_since(
+    administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    orders = world["orders"]
+    path = f"/tables/{orders['id']}"
+    at = [one["name"] for one in orders["columns"]].index("email")
+    announce(administrator, orders, kind="type", newValue="INT")
+    with sqlite_engine.begin() as connection:
+        connection.execute(update(change_request).values(due_at_ms=1))
+
+    def retype(data_type: str) -> Json:
+        change = {"op": "replace", "path": f"/columns/{at}/dataType", "value": data_type}
+        assert send_patch(administrator, path, change).is_success
+        return administrator.get(f"{path}/diff?from=0.1").json()
+
+    difference = retype("INT")
+    assert (difference["breaking"], difference["breakingReasons"]) == (False, [])
+    texts = [(one["field"], one["text"]) for one in difference["announcements"]]
+    assert texts == [("columns.email", "as announced by CR-1")]
+    difference = retype("BOOLEAN")
+    assert [one["outcome"] for one in difference["announcements"]] == ["otherwise"]
+    assert difference["breaking"], "the later type was not announced"
+
+
+def test_a_difference_does_not_call_breaking_a_column_removed_as_announced(
+    administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    orders = world["orders"]
+    path = f"/tables/{orders['id']}"
+    announce(administrator, orders)
+    with sqlite_engine.begin() as connection:
+        connection.execute(update(change_request).values(due_at_ms=1))
+    columns = [one for one in orders["columns"] if one["name"] != "email"]
+    assert send_patch(administrator, path, {"op": "replace", "path": "/columns", "value": columns}).is_success
+    difference = administrator.get(f"{path}/diff").json()
+    assert (difference["breaking"], difference["breakingReasons"]) == (False, [])
+    announcement = {"request": "CR-1", "outcome": "asAnnounced", "field": "columns.email", "openAnswers": 0}
+    assert difference["announcements"] == [announcement | {"text": "as announced by CR-1"}]
+    assert send_patch(administrator, path, {"op": "replace", "path": "/columns", "value": columns[1:]}).is_success
+    reasons = administrator.get(f"{path}/diff?from=0.1").json()["breakingReasons"]
+    assert [one["field"] for one in reasons] == [f"columns.{columns[0]['name']}"], "that was not announced"
+
+
 def test_events_in_words_have_times_in_the_zone_of_their_reader(
     administrator: httpx.Client, world: dict[str, Json], person: Person
 ) -> None:

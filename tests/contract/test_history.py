@@ -89,6 +89,7 @@ def test_two_versions_are_compared_in_either_direction(administrator: httpx.Clie
         "previousVersion": 0.2,
         "breaking": False,
         "breakingReasons": [],
+        "announcements": [],
         "renames": [],
         "reasons": [],
     }

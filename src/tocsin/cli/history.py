@@ -72,8 +72,11 @@ def diff(
         _show(_with_renames(change), is_full=full or not sys.stdout.isatty())
         for reason in change["breakingReasons"]:
             typer.echo(printable(f"Breaking: {reason['text']}."))
-        for stated in change["reasons"]:
-            typer.echo(printable(f"Why {stated['version']}: {stated['reason']}"))
+        for announcement in change.get("announcements") or ():
+            place = announcement.get("field") or entity
+            typer.echo(printable(f"{place}: {announcement['text']}."))
+        for version in change["reasons"]:
+            typer.echo(printable(f"Why {version['version']}: {version['reason']}"))
 
 
 def rollback(

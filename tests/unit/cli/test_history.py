@@ -17,7 +17,7 @@ CHANGE = {
     "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "id"}, {"name": "note"}]}],
     "previousVersion": 0.1,
 }
-DIFFERENCE = {**CHANGE, "breaking": False, "breakingReasons": [], "renames": [], "reasons": []}
+DIFFERENCE = {**CHANGE, "breaking": False, "breakingReasons": [], "announcements": [], "renames": [], "reasons": []}
 VERSIONS = [
     {**ORDERS, "version": 0.2, "updatedAt": 1_700_000_000_000, "updatedBy": "ada", "changeDescription": CHANGE},
     {**ORDERS, "version": 0.1, "updatedAt": 1_600_000_000_000, "updatedBy": "bob"},
@@ -100,6 +100,15 @@ def test_a_column_renamed_as_announced_is_one_row_of_a_difference(run: Run, smal
     small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | change)
     cells = [line.split() for line in run("diff", "a.orders", "0.1", "0.2").out.splitlines()[1:]]
     assert cells == [["columns.email", "renamed", "email", "mail"], ["columns", "added", "size"]]
+
+
+def test_a_difference_says_what_was_announced(run: Run, small_server: SmallServer) -> None:
+    announcement = {"request": "CR-1", "field": "columns.email", "text": "as announced by CR-1"}
+    of_asset = {"request": "CR-2", "text": "as announced by CR-2"}
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | {"announcements": [announcement, of_asset]})
+    lines = run("diff", "a.orders", "0.1", "0.2").out.splitlines()
+    assert "columns.email: as announced by CR-1." in lines
+    assert "a.orders: as announced by CR-2." in lines
 
 
 def test_a_difference_has_the_words_of_messages(run: Run, small_server: SmallServer) -> None:

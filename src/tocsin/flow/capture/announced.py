@@ -201,6 +201,24 @@ def _type_spelling(data_type: object) -> str:
     return "".join(str(data_type).split()).casefold()
 
 
+def announcements_of_difference(
+    change: WrittenChange, carried_out: Iterable[AnnouncedChange]
+) -> tuple[Announcement, ...]:
+    """Return what these requests, which ended with what they announced, say of the difference of two versions.
+
+    A column that differs otherwise than its request announced, because it was changed again since, is ``OTHERWISE``.
+    """
+    requests = {one.column_path: one for one in sorted(carried_out, key=lambda one: one.number)}
+    return tuple(
+        _announcement_of_version(request, fate.field)
+        if fate.is_as_announced
+        else Announcement(request=request.name, outcome=ChangeOutcome.OTHERWISE, field=fate.field)
+        for request in requests.values()
+        if request.done_at_ms is not None
+        for fate in _fates(request, change, request.done_at_ms)
+    )
+
+
 def announcements_of_version(
     entity_type: str, reasons: Sequence[BreakingReason], carried_out: Iterable[AnnouncedChange]
 ) -> tuple[Announcement, ...]:

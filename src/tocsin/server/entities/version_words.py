@@ -11,10 +11,15 @@ from decimal import Decimal
 
 from tocsin.conditions.breaking import reasons_of_version
 from tocsin.delivery.wording.changes import version_lines
-from tocsin.flow.capture.announced import announcements_of_version, may_be_announced, reasons_of_version_left
-from tocsin.model import fqn
+from tocsin.flow.capture.announced import (
+    WrittenChange,
+    announcements_of_difference,
+    announcements_of_version,
+    may_be_announced,
+    reasons_of_version_left,
+)
 from tocsin.model.announcement import Announcement
-from tocsin.model.breaking import BreakingKind, BreakingReason
+from tocsin.model.breaking import BreakingReason
 from tocsin.model.change import ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.server.access.references import shown_name_of, with_names
@@ -29,6 +34,7 @@ VERSION_DIFFERENCE = exact_object(
         "previousVersion": NUMBER,
         "breaking": FLAG,
         "breakingReasons": array(ref("BreakingReason")),
+        "announcements": array(ref("Announcement")),
         "renames": array(exact_object(dict.fromkeys(("field", "to", "request"), TEXT))),
         "reasons": array(exact_object({"version": NUMBER, "reason": TEXT})),
     }
@@ -61,40 +67,24 @@ def version_words(entity_type: str, versions: Sequence[Document], caller: Caller
     }
 
 
-def renames_between(
+def announcements_between(
     entity_type: str,
-    reasons: Sequence[BreakingReason],
+    reasons: tuple[BreakingReason, ...],
     versions: tuple[Document, Document],
-    change: ChangeDescription,
     caller: Caller,
-) -> list[Announcement]:
-    """Return the announced renames of columns between two versions: the old name went in ``change``, the new came."""
-    if not any(reason.kind is BreakingKind.FIELD_REMOVED for reason in reasons):
-        return []
+) -> tuple[Announcement, ...]:
+    """Return what requests that ended between two versions announced of the differences of the two.
+
+    ``reasons``: why going from the first version to the second breaks readers. Back to an older version nothing was
+    announced.
+    """
     old, new = versions
     done_requests = [
         request
         for request in caller.parts.changes.list_carried_out(new["id"])
         if request.done_at_ms is not None and old["updatedAt"] < request.done_at_ms <= new["updatedAt"]
     ]
-    places = {
-        fqn.join([*fqn.steps_of(addition.name), str(member.get("name"))])
-        for addition in change.fields_added
-        for member in (addition.new_value if isinstance(addition.new_value, list) else ())
-        if isinstance(member, dict)
-    }
-    return [
-        announcement
-        for announcement in announcements_of_version(entity_type, reasons, done_requests)
-        if _new_place_of(announcement) in places
-    ]
-
-
-def _new_place_of(announcement: Announcement) -> str | None:
-    """Return the path that a rename announced for a column; None of an announcement of anything else."""
-    if not announcement.field or not announcement.renamed_to:
-        return None
-    return fqn.join([*fqn.steps_of(announcement.field)[:-1], announcement.renamed_to])
+    return announcements_of_difference(WrittenChange(entity_type, old, new, reasons), done_requests)
 
 
 def _authors_of(versions: Sequence[Document], caller: Caller) -> list[str]:

@@ -15,18 +15,19 @@ from fastapi import Depends, Query, Response
 from tocsin.conditions.breaking import breaking_reasons
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import etag
+from tocsin.flow.capture.announced import reasons_of_version_left
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rollback import RolledBack
 from tocsin.model.access import Operation
 from tocsin.model.announcement import Announcement
-from tocsin.model.change import BREAKING_REASONS, ChangeDescription
+from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.secret import change_without_secrets
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, require_now, scope_of, visible_document
 from tocsin.server.entities.serialize import may_edit, past
-from tocsin.server.entities.version_words import renames_between
+from tocsin.server.entities.version_words import announcements_between
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.http.routing import DeclaredRoutes
@@ -89,9 +90,10 @@ def rollback(kind: Kind, key: Key, body: DocumentBody, caller: Asked, *, if_matc
 def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return the differences of versions ``from`` and ``to``; default: the newest two.
 
-    ``breaking``: going from the first to the second breaks who relies on it, for ``breakingReasons``. ``renames``: the
-    columns among them that were renamed as requests announced: the ``field`` that went, its new name ``to``.
-    ``reasons``: why the versions between them were written, as their authors say.
+    ``breaking``: going from the first to the second breaks who relies on it, for ``breakingReasons``; what was done as
+    requests announced is none. ``announcements``: what requests that ended between them announced. ``renames``: the
+    columns that were renamed so: the ``field`` that went, its new name ``to``. ``reasons``: why the versions between
+    them were written, as their authors say.
     """
     history = caller.parts.entities.history
     require_now(caller, kind, history.identify(kind.name, key))
@@ -102,11 +104,14 @@ def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To =
         old = history.version(kind.name, key, _number("from", from_))
     old, new = caller.visibility.visible_documents([old, new])
     change = diff(kind.name, old, new).since(Decimal(str(old["version"])))
-    reasons = breaking_reasons(kind.name, change, new)
+    all_reasons = breaking_reasons(kind.name, change, new)
+    announcements = announcements_between(kind.name, all_reasons, (old, new), caller)
+    reasons = reasons_of_version_left(all_reasons, announcements)
     facts = {
         "breaking": bool(reasons),
         BREAKING_REASONS: [reason.as_json() for reason in reasons],
-        "renames": [_rename(one) for one in renames_between(kind.name, reasons, (old, new), change, caller)],
+        ANNOUNCEMENTS: [one.as_json() for one in announcements],
+        "renames": [_rename(one) for one in announcements if one.field and one.renamed_to],
         "reasons": _reasons_between(old, new, caller),
     }
     wire = change.to_wire()

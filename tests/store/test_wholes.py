@@ -27,6 +27,7 @@ from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.notification_draft import head_of
 from tocsin.model.retention import RetentionRule
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.tables import change_event, message, notification
 from tocsin.store.eventlog.log import EventLog
@@ -277,3 +278,21 @@ def test_wholes_are_looked_up_together(company: SmallCompany) -> None:
 
     assert (len(wholes), Wholes(company.engine, no_plans).of(wholes)) == (6, [])
     assert len([one for one in statements if "FROM change_event" in one]) == len(offsets) == 1
+
+
+def test_a_glossary_deleted_for_good_costs_no_statement_per_term(company: SmallCompany, store_engine: Engine) -> None:
+    actor, counts = company.actor("ana"), Counter[int]()
+    for term_count in (2, 7):
+        name = f"Terms{term_count}"
+        company.writes.create("glossary", {"name": name, "description": "x"}, actor=actor)
+        for number in range(term_count):
+            term = {"name": f"t{number}", "glossary": name, "description": "x"}
+            company.writes.create("glossaryTerm", term, actor=actor)
+
+        def count(*_: object, size: int = term_count) -> None:
+            counts[size] += 1
+
+        event.listen(store_engine, "before_cursor_execute", count)
+        company.writes.delete("glossary", Key.by_name(name), actor=actor, recursive=True, hard=True)
+        event.remove(store_engine, "before_cursor_execute", count)
+    assert counts[2] == counts[7]

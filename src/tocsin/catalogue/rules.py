@@ -115,14 +115,16 @@ class CatalogueRules(Rules):
             check_unused(record, target)
 
     def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
-        """Write the loss of its lineage edges; end its change requests; remove its name from alerts and policies."""
+        """Write the loss of its lineage edges; end its change requests; remove its name from alerts."""
         edges.leave_edges(record, entity, also_gone)
         if not record.is_recorded:  # a history is older than all requests
             end_column_requests(record, entity)
         if entity.entity_type in PEOPLE:
             remove_from_alerts(record, entity)
-        if entity.entity_type in NAMED_IN_POLICIES:
-            remove_from_policies(record, entity)
+
+    def before_removals(self, record: Record, entities: Sequence[Stored], root: Stored) -> None:
+        """Remove the names of entities from policies."""
+        remove_from_policies(record, entities, root)
 
     def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
         """Let alerts and policies say the new names, and remember the old ones."""

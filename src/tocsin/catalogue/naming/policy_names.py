@@ -7,7 +7,8 @@ Next: ``access/bind.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from tocsin.access.language import LOOKED_UP
 from tocsin.access.rules import RuleEffect
@@ -59,13 +60,27 @@ def follow_in_policies(record: Record, renaming: Renaming) -> None:
             by_tocsin(record).change(policy, after, beside=renaming.because)
 
 
-def remove_from_policies(record: Record, entity: Stored) -> None:
-    """Let policies grant nothing by the name of an entity that is deleted for good.
+def remove_from_policies(record: Record, entities: Sequence[Stored], root: Stored) -> None:
+    """Let policies grant nothing by the names of entities that are deleted for good: ``root`` and what lies below it.
+
+    They are looked for once, because each name contains that of the root.
 
     Raises
     ------
-    Conflict : a policy has no room for the name that replaces it; the old one would grant to a later entity
+    Conflict : a policy has no room for the name that replaces one; the old one would grant to a later entity
     """
+    named_entities = [one for one in entities if one.entity_type in NAMED_IN_POLICIES]
+    if not named_entities:
+        return
+    root_text = name_in_conditions(root.entity_type, root.fqn)
+    policies = {one.id: one for one in record.transaction.entities_containing(POLICY, root_text)}
+    for entity in named_entities if policies else ():
+        for policy in _without_grants(record, list(policies.values()), entity):
+            policies[policy.id] = policy
+
+
+def _without_grants(record: Record, policies: Sequence[Stored], entity: Stored) -> Iterator[Stored]:
+    """Yield the policies that granted by the name of an entity, as they are written without it."""
     text = name_in_conditions(entity.entity_type, entity.fqn)
     new_name = removed_name(text, entity.id)
     old, new = ({"type": entity.entity_type, "name": name} for name in (text, new_name))
@@ -75,7 +90,7 @@ def remove_from_policies(record: Record, entity: Stored) -> None:
         is_meant = name.text == text and entity.entity_type in name.types
         return new_name if is_meant and not is_another(record, name, entity) else None
 
-    for policy in record.transaction.entities_containing(POLICY, text):
+    for policy in policies:
         refusal = Conflict(
             f"policy {policy.fqn} names {text!r} in a condition that has no room to say that it is deleted; take the"
             " name out of the policy first"
@@ -83,6 +98,7 @@ def remove_from_policies(record: Record, entity: Stored) -> None:
         after = _with_names_where_it_grants(policy.document, rename, refusal)
         if after != policy.document:
             by_tocsin(record).change(policy, after, beside=because)
+            yield record.transaction.find(POLICY, Key.by_id(policy.id)) or replace(policy, document=after)
 
 
 def settle_policies(record: Record) -> None:

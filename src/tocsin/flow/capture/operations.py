@@ -284,6 +284,7 @@ class EntityWrites:
 
         def work(record: Record) -> Written:
             entity = removal.find_to_delete(record, entity_type, Key.by_name(fqn), hard=True)
+            self.rules.before_removals(record, [entity], entity)
             self.rules.before_removal(record, entity, ())
             return record.remove(entity)
 

@@ -56,10 +56,13 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     record.standing_requests = _requests_about(record, target, descendants)
     soft_ids = [] if hard else [one.id for one in (*descendants, target) if _can_be_soft(one)]
     record.transaction.attachments.put_all(soft_ids, _DELETION, {"id": record.ids.event()})
-    for entity in reversed(descendants):
+    entities = [*reversed(descendants), target]
+    entities_for_good = [one for one in entities if hard or not _can_be_soft(one)]
+    record.rules.before_removals(record, entities_for_good, target)
+    for entity in entities[:-1]:
         _delete_one(record, entity, also_gone, hard=hard)
     result = _delete_one(record, target, also_gone, hard=hard)
-    record.transaction.erase([one for one in (*descendants, target) if hard or not _can_be_soft(one)])
+    record.transaction.erase(entities_for_good)
     return record.join(result, {entity.id for entity in descendants}, since=since)
 
 

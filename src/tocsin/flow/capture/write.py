@@ -116,6 +116,9 @@ class Rules:
     def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
         """Write what the hard deletion of an entity means for others, those ``also_gone`` with it left out."""
 
+    def before_removals(self, record: Record, entities: Sequence[Stored], root: Stored) -> None:
+        """Write what the hard deletion of ``root`` and others below it, all among ``entities``, means for others."""
+
     def after_renaming(self, record: Record, moved: Sequence[tuple[Stored, str]]) -> None:
         """Write what new FQNs mean for others: of an entity, which is first, and of all below it."""
 

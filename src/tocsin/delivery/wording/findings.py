@@ -97,7 +97,7 @@ def narrowing_lines(_old: Document, view: Document, alert: Document, _zone: str)
     yield ChangeLine("it tells only of what all of its editors may view", rank=Rank.REPORTED, label="what follows")
     if extent != ViewExtent.EVERYTHING:
         command = f"tocsin alerts take-over {name_in_command(alert)} --yes"
-        yield advice_line(f"who may view all of it can take it over: {command}", command)
+        yield advice_line(f"somebody who may view all of it can take it over: {command}", command)
 
 
 def expiry_lines(_old: Document, expiry: Document, alert: Document, zone: str) -> Iterator[ChangeLine]:

@@ -97,8 +97,8 @@ def handling_advice(event: ChangeEvent, described: ChangeDescription | None) -> 
             return HandlingAdvice(f"answer if you know more: {command}", command)
         if status == "acknowledged":
             command = f"tocsin incidents show {incident}" if incident else ""
-            text = f"nothing: {who} looks into it, and reminders end"
-            return HandlingAdvice(f"{text}; to see how it goes on: {command}" if incident else text, command)
+            text = f"nothing: {who} is looking into it, and there are no more reminders"
+            return HandlingAdvice(f"{text}; to follow it: {command}" if incident else text, command)
     return None
 
 
@@ -226,6 +226,6 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, zo
         yield ChangeLine(clean_line(in_words(cause)), rank=Rank.REPORTED, label="cause")
     if is_moved:
         follows = (
-            f"what is done to {other_name} is done to it as well" if is_merged else "it is handled by itself again"
+            f"what is done to {other_name} counts for it as well" if is_merged else "it is handled on its own again"
         )
         yield ChangeLine(clean_line(follows), rank=Rank.REPORTED, label="what follows")

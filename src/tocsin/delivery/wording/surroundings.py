@@ -152,7 +152,7 @@ def advice_lines(
         return
     if handover := assigned_incident(described):
         resolving = f"tocsin incidents resolve {handover.name}"
-        by_other = f"{handover.assignee} looks into it, and resolves it"
+        by_other = f"{handover.assignee} is to look into it and resolve it"
         advice = "repair it, then resolve its incident" if handover.is_to_reader else by_other
         yield advice_line(f"{advice}: {resolving}", resolving)
         return
@@ -183,7 +183,7 @@ def _advice_on_failure(incident: FailureIncident | None) -> str:
     if not incident.is_handled:
         return FAILURE_ADVICE
     acknowledger = incident.acknowledger or incident.acknowledged_by
-    return REPAIR_ADVICE if acknowledger == YOU else f"nothing: {acknowledger} looks into it"
+    return REPAIR_ADVICE if acknowledger == YOU else f"nothing: {acknowledger} is looking into it"
 
 
 def with_failure_advice(lines: Iterable[ChangeLine], advice: str) -> Iterator[ChangeLine]:

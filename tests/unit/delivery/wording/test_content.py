@@ -91,7 +91,7 @@ def test_a_person_who_may_only_look_at_an_incident_is_advised_what_they_can_do(o
     assert advice in lines
     assert [one for one in lines if "repair it" in one] == []
     handled = FailureContext(incident=FailureIncident("INC-7", acknowledged_by="ben"))
-    assert "nothing: ben looks into it" in lines_shown(replace(looking, failure=handled), 10)
+    assert "nothing: ben is looking into it" in lines_shown(replace(looking, failure=handled), 10)
     with_runbook = replace(looking, guidance={key: Guidance(None, (Advice("https://runbook"),))})
     assert advice not in lines_shown(with_runbook, 10)
 

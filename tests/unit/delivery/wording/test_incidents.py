@@ -48,8 +48,8 @@ def test_a_step_of_a_test_names_the_incident_that_alerts_watch_and_a_failure_doe
     assert text.headline == "email_not_null of orders.email: INC-7 acknowledged"
     assert [line.labelled_text for line in text.lines if line.label not in FACTS] == [
         "incident: INC-7, Severity 2 (high)",
-        "what to do: nothing: jane.smith looks into it, and reminders end; "
-        "to see how it goes on: tocsin incidents show INC-7",
+        "what to do: nothing: jane.smith is looking into it, and there are no more reminders; "
+        "to follow it: tocsin incidents show INC-7",
     ]
     lines = [line.labelled_text for line in event_text(KINDS["failed_test"], (), context).lines]
     assert [line for line in lines if line.startswith("incident")] == ["incident: INC-7, Severity 2 (high)"]

@@ -36,6 +36,33 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
 
 
+def test_a_second_tab_does_not_overwrite_what_the_first_has_changed(served: Served) -> None:
+    ann, client = served.person("ann")
+    address = f"/users/{ann}/preferences"
+    with client:
+        first_tag = client.get(address).headers["ETag"]
+        assert client.get(address).headers["ETag"] == first_tag, "the same for the same preferences"
+        first = client.put(address, json={"frequency": "daily"}, headers={"If-Match": first_tag})
+        assert first.status_code == 200
+        assert first.headers["ETag"] == client.get(address).headers["ETag"] != first_tag
+        second = client.put(address, json={"timezone": "Europe/Berlin"}, headers={"If-Match": first_tag})
+        assert (second.status_code, second.json()["code"]) == (412, 412)
+        assert second.json()["message"].startswith("The preferences have changed since they were read")
+        assert client.get(address).json() == DEFAULTS | {"frequency": "daily"}
+        for tags in (f'"other", {first.headers["ETag"]}', "*"):
+            assert client.put(address, json={"frequency": "daily"}, headers={"If-Match": tags}).status_code == 200
+        assert client.put(address, json={}).json() == DEFAULTS, "who does not ask replaces all, as ever"
+
+
+def test_the_tag_changes_with_what_the_server_has_for_all(served: Served, administrator: httpx.Client) -> None:
+    ann, client = served.person("ann")
+    with client:
+        tag = client.get(f"/users/{ann}/preferences").headers["ETag"]
+        assert administrator.put("/system/preferences", json={"timezone": "Asia/Tokyo"}).is_success
+        late = client.put(f"/users/{ann}/preferences", json={}, headers={"If-Match": tag})
+        assert late.status_code == 412
+
+
 def test_what_is_read_can_be_sent_back_without_making_the_servers_times_ones_own(
     served: Served, administrator: httpx.Client
 ) -> None:

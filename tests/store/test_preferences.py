@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -15,12 +17,13 @@ from tests.notifying import notify_all
 from tests.soak import SOAK
 from tests.store.rows import finish_of
 
+from tocsin.errors import PreconditionFailed
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import Delivered
 from tocsin.model.people import Actor
-from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences, QuietHours, times_of
+from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Layers, Preferences, QuietHours, times_of
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import message, notification
@@ -480,3 +483,27 @@ def send_due(engine: Engine, now_ms: int) -> list[str]:
     ended = [finish_of(claimed, Delivered(), at_ms=now_ms) for claimed in claimed_messages]
     messages.record("worker", ended, now_ms=now_ms)
     return carried_ids
+
+
+def test_of_two_who_change_what_they_have_read_at_the_same_time_one_is_refused(store_engine: Engine) -> None:
+    ana = company_of(store_engine).ids["ana"]
+    preferences, both_have_read = SqlPreferences(store_engine), Barrier(2)
+    read_layers = preferences.layers_of(ana)
+
+    def check(layers: Layers) -> None:
+        if layers != read_layers:
+            raise PreconditionFailed
+
+    def change(frequency: Frequency) -> bool:
+        both_have_read.wait()
+        try:
+            preferences.put(ana, Preferences(frequency=frequency), now_ms=1, check=check)
+        except PreconditionFailed:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        frequencies = (Frequency.DAILY, Frequency.WEEKLY)
+        has_changed = list(pool.map(change, frequencies))
+    assert sorted(has_changed) == [False, True]
+    assert preferences.of(ana).frequency == frequencies[has_changed.index(True)]

@@ -5,7 +5,8 @@ Without a choice they show; with one they change what it names and keep the rest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,7 +17,7 @@ from tocsin.cli.assets import AsUser, find_user
 from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows
 from tocsin.cli.preference_tables import OverChannel, cells_of, effective_rows, table_facts, with_cells
 from tocsin.client import Client
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, PreconditionFailed
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.preferences import MOST_INBOX_DAYS, MOST_PER_HOUR, Weekday
@@ -28,12 +29,31 @@ OfTeam = Annotated[
 OfServer = Annotated[bool, typer.Option("--server", help="The defaults of the server, not your own.")]
 
 
+_TRIES = 3
+
+
 class _Scope(NamedTuple):
     """Whose preferences a command is about: those of a user, the defaults of a team, or without either the server's."""
 
     client: Client
     user_id: str | None = None
     team_id: str | None = None
+
+    def change(self, alter: Callable[[Document], Document]) -> Document:
+        """Replace what is set by what ``alter`` makes of it; return what is then.
+
+        What a user has changed meanwhile, in the web application, say, is read again and kept.
+        """
+        if self.user_id is None:
+            return self.write(alter(self.read()))
+        for _ in range(_TRIES - 1):
+            with suppress(PreconditionFailed):
+                return self._change_what_was_read(self.user_id, alter)
+        return self._change_what_was_read(self.user_id, alter)
+
+    def _change_what_was_read(self, user_id: str, alter: Callable[[Document], Document]) -> Document:
+        tagged = self.client.tagged_preferences(user_id)
+        return self.client.prefer(user_id, alter(tagged.preferred), if_match=tagged.etag)
 
     def read(self) -> Document:
         """Return what is set."""
@@ -112,7 +132,7 @@ def kinds(  # each option of the command is a parameter
         if cells:
             is_default = server or team is not None
             scope = _default_scope(client, team) if is_default else _Scope(client, find_user(client, user).id)
-            answer = scope.write(with_cells(scope.read(), cells, role or []))
+            answer = scope.change(lambda preferred: with_cells(preferred, cells, role or []))
             show_facts(answer if as_json else dict(_facts(answer)), as_json=as_json)
             return
         answer = client.change_kinds()
@@ -300,7 +320,7 @@ def _change(
     """Replace what is set, if there is something to replace it with; then change it, and show it."""
     current = scope.read() if replacement is None else scope.write(replacement)
     if changes or frequencies:
-        current = scope.write(_with_frequencies(current | changes, frequencies))
+        current = scope.change(lambda preferred: _with_frequencies(preferred | changes, frequencies))
     show_facts(current if as_json else dict(_facts(current)), as_json=as_json)
 
 

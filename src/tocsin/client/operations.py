@@ -182,6 +182,7 @@ class _Operations:
     next_digests = _operation(inbox_calls.next_digests)
     health_summary = _operation(inbox_calls.health_summary)
     preferences = _operation(preference_calls.preferences)
+    tagged_preferences = _operation(preference_calls.tagged_preferences)
     effective_preferences = _operation(preference_calls.effective_preferences)
     change_kinds = _operation(preference_calls.change_kinds)
     team_preferences = _operation(preference_calls.team_preferences)

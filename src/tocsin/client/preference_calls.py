@@ -5,15 +5,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from tocsin.client.call import ApiCall, read_document
 from tocsin.model.entity import Document
 
 
+class TaggedPreferences(NamedTuple):
+    """A user's notification preferences, and the tag by which ``prefer`` knows whether they are still these.
+
+    An older server gives no tag: it is empty, and nothing is asked then.
+    """
+
+    preferred: Document
+    etag: str
+
+
 def preferences(user_id: str) -> ApiCall[Document]:
     """Return a user's notification preferences."""
     return ApiCall("GET", f"users/{quote(user_id, safe='')}/preferences", read_document)
+
+
+def tagged_preferences(user_id: str) -> ApiCall[TaggedPreferences]:
+    """Return a user's notification preferences with their ETag, for ``if_match`` of ``prefer``."""
+
+    def read(answer: Any) -> TaggedPreferences:  # Any: the answer's JSON
+        return TaggedPreferences(read_document(answer), "")
+
+    def read_tag(tagged: TaggedPreferences, headers: Mapping[str, str]) -> TaggedPreferences:
+        return tagged._replace(etag=headers.get("etag", ""))
+
+    path = f"users/{quote(user_id, safe='')}/preferences"
+    return ApiCall("GET", path, read, read_headers=read_tag)
 
 
 def change_kinds() -> ApiCall[Document]:
@@ -46,9 +71,14 @@ def set_default_preferences(preferred: Document) -> ApiCall[Document]:
     return ApiCall("PUT", "system/preferences", read_document, body=preferred)
 
 
-def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
-    """Replace a user's notification preferences; omitted keys become the default."""
-    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/preferences", read_document, body=preferred)
+def prefer(user_id: str, preferred: Document, *, if_match: str | None = None) -> ApiCall[Document]:
+    """Replace a user's notification preferences; omitted keys become the default.
+
+    ``if_match`` is the ETag that they must still have (``tagged_preferences``).
+    """
+    path = f"users/{quote(user_id, safe='')}/preferences"
+    headers = {"If-Match": if_match} if if_match else {}
+    return ApiCall("PUT", path, read_document, body=preferred, headers=headers)
 
 
 def own_addresses(holder_id: str) -> ApiCall[Document]:

@@ -110,6 +110,27 @@ def test_the_defaults_of_a_team_and_of_the_server_are_shown_and_changed(run: Run
         assert run(*wrong).code == 2
 
 
+def test_what_is_changed_meanwhile_is_kept(run: Run, small_server: SmallServer) -> None:
+    small_server.headers["ETag"] = '"1"'
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", PATH, SET, SET | {"timezone": "Asia/Tokyo"})
+
+    def is_changed_by_then() -> object:
+        if sum(request.method == "PUT" for request in small_server.requests) == 2:
+            small_server.answer("PUT", PATH, DEFAULTS)
+        return {"code": 412, "message": "The preferences have changed since they were read."}
+
+    small_server.answer("PUT", PATH, is_changed_by_then, status=412)
+    ended = run("preferences", "--digest-at", "07:30")
+    assert ended.code == 0
+    last = small_server.requests[-1]
+    assert (last.body, last.headers["If-Match"]) == (SET | {"timezone": "Asia/Tokyo", "digestAt": "07:30"}, '"1"')
+    small_server.answer("PUT", PATH, {"code": 412, "message": "The preferences have changed."}, status=412)
+    ended = run("preferences", "--digest-at", "08:30")
+    assert (ended.code, "have changed" in ended.err) == (5, True)
+    assert sum(request.method == "PUT" for request in small_server.requests) == 3 + 3
+
+
 def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
     small_server.answer("GET", PATH, SET)

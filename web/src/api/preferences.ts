@@ -29,8 +29,23 @@ export const preferencesOf = (userId: string) =>
   dataOf(api.GET('/api/v1/users/{user_id}/preferences', of(userId)));
 export const effectiveOf = (userId: string) =>
   dataOf(api.GET('/api/v1/users/{user_id}/preferences/effective', of(userId)));
-export const putPreferences = (userId: string, body: Preferences) =>
-  dataOf(api.PUT('/api/v1/users/{user_id}/preferences', { ...of(userId), body }));
+/** What a person prefers, and the tag by which the server knows whether it still is that. */
+export type Tagged = { preferences: Preferences; etag: string };
+type Answer = { data?: Preferences; response: Response };
+const taggedOf = ({ data, response }: Answer): Tagged => ({
+  preferences: data as Preferences,
+  etag: response.headers.get('ETag') ?? '*',
+});
+export const taggedPreferencesOf = async (userId: string) =>
+  taggedOf(await api.GET('/api/v1/users/{user_id}/preferences', of(userId)));
+/** Replace what a person prefers as it was read; 412 where it was changed meanwhile, in another tab, say. */
+export const putPreferences = async (userId: string, body: Preferences, etag: string) =>
+  taggedOf(
+    await api.PUT('/api/v1/users/{user_id}/preferences', {
+      params: { path: { user_id: userId }, header: { 'if-match': etag } },
+      body,
+    }),
+  );
 export const digestsOf = async (userId: string) =>
   (await dataOf(api.GET('/api/v1/users/{user_id}/digest', of(userId)))).data;
 /** Return what the preferences of now would have made of the last 30 days. */

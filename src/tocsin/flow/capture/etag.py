@@ -54,6 +54,16 @@ def weak_tag(document: Document) -> str:
     return f'W/"{document["version"]}"'
 
 
+def content_tag(document: Document) -> str:
+    """Return the strong entity tag of a document that has no version: of all that it says."""
+    return f'"{hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]}"'
+
+
+def names_tag(if_match: str, tag: str) -> bool:
+    """Return whether an ``If-Match`` header (``*``, one tag or a list of them) names a tag."""
+    return not {"*", tag}.isdisjoint(one.strip() for one in if_match.split(","))
+
+
 def holds(if_match: str, document: Document) -> bool:
     """Return whether an ``If-Match`` header (``*``, one tag or a list of them) names this state.
 

@@ -53,9 +53,12 @@ _TEXTS: dict[str, Document] = {
     "Atom": {"type": "string", "description": "An Atom document (RFC 4287)."},
 }
 _SUCCESS = {"200": "Done.", "201": "Created.", "202": "Not done yet.", "204": "Nothing to answer.", "302": "Go there."}
-_TAGGED = ("crud.read", "crud.read_by_name", "crud.patch", "crud.patch_by_name", "crud.create", "crud.create_or_update")
+_TAGGED = (
+    *(f"crud.{name}" for name in ("read", "read_by_name", "patch", "patch_by_name", "create", "create_or_update")),
+    *(f"preferences.{name}" for name in ("read_preferences", "put_preferences")),
+)
 _ETAG: Document = {
-    "ETag": {"description": "For `If-Match` of a PATCH.", "schema": TEXT},
+    "ETag": {"description": "For `If-Match` of a PATCH, or the PUT of preferences.", "schema": TEXT},
 }
 _LOCATION: Document = {"Location": {"description": "Where to go on.", "schema": TEXT}}
 

@@ -84,18 +84,12 @@ class SqlPreferences:
 
     def of(self, user_id: str) -> Preferences:
         """Return what a person prefers, with the times of the server where theirs are unset: the default if nothing."""
-        with reading(self._engine) as connection:
-            preferred = find_preferences(connection, [user_id])
-        layers = preferred.layers.get(user_id, preferred.beneath)
-        if layers and layers[0][0] is Layer.OWN:
-            return layers[0][1]
-        return Preferences().above(times_of(layers))
+        return own_preferences(self.layers_of(user_id))
 
     def layers_of(self, user_id: str) -> Layers:
         """Return the preferences that hold for a person, their own first."""
         with reading(self._engine) as connection:
-            preferred = find_preferences(connection, [user_id])
-        return preferred.layers.get(user_id, preferred.beneath)
+            return _layers_of(connection, user_id)
 
     def defaults(self) -> DefaultPreferences:
         """Return what holds where people have chosen nothing: in a new store what is recommended."""
@@ -113,13 +107,23 @@ class SqlPreferences:
             insert = insert_into(connection, notification_preference).values({"user_id": EVERYBODY, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
 
-    def put(self, user_id: str, preferences: Preferences, *, now_ms: int) -> None:
+    def put(
+        self,
+        user_id: str,
+        preferences: Preferences,
+        *,
+        now_ms: int,
+        check: Callable[[Layers], None] | None = None,
+    ) -> None:
         """Replace what a person prefers; messages that wait for their time become due as they prefer it now.
 
-        Times that they leave to their teams or the server, and that are sent as these have them, stay unset.
+        Times that they leave to their teams or the server, and that are sent as these have them, stay unset. ``check``
+        gets what holds for the person, which nobody else changes meanwhile: what it raises keeps all as it is.
         """
 
         def write(connection: Connection) -> None:
+            if check is not None:
+                check(_locked_layers(connection, user_id, now_ms))
             own_choices = preferences.without_borrowed(*_own_and_beneath(connection, user_id))
             row = {"document": json.dumps(own_choices.to_stored()), "updated_at_ms": now_ms}
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
@@ -216,6 +220,26 @@ def find_preferences(connection: Connection, user_ids: Collection[str], *, has_t
     return Preferred(layers, versions, beneath=beneath, follows=follows)
 
 
+def own_preferences(layers: Layers) -> Preferences:
+    """Return what a person prefers of what holds for them, with the times beneath where theirs are unset."""
+    if layers and layers[0][0] is Layer.OWN:
+        return layers[0][1]
+    return Preferences().above(times_of(layers))
+
+
+def _layers_of(connection: Connection, user_id: str) -> Layers:
+    preferred = find_preferences(connection, [user_id])
+    return preferred.layers.get(user_id, preferred.beneath)
+
+
+def _locked_layers(connection: Connection, user_id: str, now_ms: int) -> Layers:
+    """Return what holds for a person, once nobody else is changing it; it stays so until the transaction ends."""
+    empty = {"user_id": user_id, "document": NO_DOCUMENT, "updated_at_ms": now_ms}
+    connection.execute(insert_into(connection, notification_preference).values(empty).on_conflict_do_nothing())
+    connection.execute(select(_ROW.user_id).where(_ROW.user_id == user_id).with_for_update())
+    return _layers_of(connection, user_id)
+
+
 def _own_layers(
     documents: Mapping[str, str], team_layers: Mapping[str, Layers], beneath: Layers
 ) -> Iterator[tuple[str, Layers]]:
@@ -237,8 +261,7 @@ def _own_and_beneath(connection: Connection, user_id: str) -> tuple[Preferences,
     """Return what a person has set themselves, and the preferences whose times hold where they have set none."""
     text = connection.scalar(select(_ROW.document).where(_ROW.user_id == user_id))
     choices = Preferences.model_validate_json(text) if text and text != NO_DOCUMENT else Preferences()
-    layers = find_preferences(connection, [user_id])
-    return choices, times_of([it for it in layers.layers.get(user_id, layers.beneath) if it[0] is not Layer.OWN])
+    return choices, times_of([it for it in _layers_of(connection, user_id) if it[0] is not Layer.OWN])
 
 
 def _layers_of_members(connection: Connection, user_ids: Collection[str], beneath: Layers) -> dict[str, Layers]:

@@ -7,20 +7,22 @@ Next: ``store/outbox/preferences.py``, ``server/inbox/effective_preferences.py``
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from fastapi import Response
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.delivery.channels.table import phrase_of
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.errors import Forbidden, InvalidInput, PreconditionFailed
+from tocsin.flow.capture import etag
 from tocsin.flow.schedule.wall_clock import check_zone
 from tocsin.model.access import Operation
 from tocsin.model.change_kinds import BREAKING, CHANGE_KINDS, Frequency
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint
-from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Layer, Preferences
+from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Layer, Layers, Preferences
 from tocsin.model.roles import AssetRole
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
@@ -33,13 +35,15 @@ from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.effective_preferences import effective_preferences, team_ids_of
 from tocsin.server.inbox.message_remarks import remarks_on_table, unreached_channels
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, IfMatch, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
+from tocsin.store.outbox.preferences import own_preferences
 
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
 _NULLABLE = ("quietHours", "workingDays", "mostPerHour")
 _TEAM = ENTITY_TYPES["team"]
 _KindTable = Mapping[str, Mapping[Channel, str]]
+_CHANGED_MEANWHILE = "The preferences have changed since they were read; read them again and repeat the change."
 _PRESET, _RECOMMENDED = "preset", "recommended"
 
 router = DeclaredRoutes(tags=["inbox"])
@@ -56,21 +60,26 @@ def list_change_kinds(caller: Asked) -> Response:
 def read_preferences(owner: Owner, caller: Asked) -> Response:
     """Return a user's notification preferences; the defaults if nothing is set, those of the server for times.
 
-    `X-Tocsin-Remarks` says over which channels nothing comes, and why.
+    `X-Tocsin-Remarks` says over which channels nothing comes, and why; `ETag` is for `If-Match` of a change.
     """
     return _answer_of(owner, caller)
 
 
 @router.put("/users/{user_id}/preferences", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
-def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
-    """Replace a user's notification preferences; omitted keys become the default."""
+def put_preferences(owner: Owner, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Replace a user's notification preferences; omitted keys become the default.
+
+    ``If-Match`` guards against changes that were made since they were read, in another tab, say.
+    """
     store = caller.parts.alert_stores.preferences
     preferences = parse_as(Preferences, body)
     _check(preferences)
     if preferences.inbox_days != store.of(owner).inbox_days:
         _check_inbox_days(preferences, caller)
     _check_mandatory(preferences, store.of(owner), store.defaults())
-    store.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
+
+    check = None if if_match is None else partial(_check_unchanged, if_match)
+    store.put(owner, preferences, now_ms=caller.parts.clock.now_ms(), check=check)
     return _answer_of(owner, caller)
 
 
@@ -192,18 +201,23 @@ def _unreached_channels_of(owner: str, caller: Caller) -> dict[Channel, str]:
     return unreached_channels(_offered_channels(caller), reached_channels, has_mail_server=has_mail_server)
 
 
-def _answer_of(owner: str, caller: Asked) -> Response:
+def _document_of(layers: Layers) -> Document:
     """Return what a user prefers; quiet hours and working days are null where they want none, and the server some."""
+    document = own_preferences(layers).to_wire()
+    beneath = [preferences.to_wire() for layer, preferences in layers if layer is not Layer.OWN]
+    missing_keys = {key for key in _NULLABLE if key not in document and any(key in one for one in beneath)}
+    return document | dict.fromkeys(missing_keys)
+
+
+def _answer_of(owner: str, caller: Asked) -> Response:
+    """Return what a user prefers, with its tag, and over which channels nothing comes."""
     sentences = {
         channel: f"There is {missing}: nothing comes {phrase_of(channel)}."
         for channel, missing in _unreached_channels_of(owner, caller).items()
     }
     remarks = [{"kind": "notReached", "message": text, "field": channel} for channel, text in sentences.items()]
-    store = caller.parts.alert_stores.preferences
-    document = store.of(owner).to_wire()
-    beneath = [preferences.to_wire() for layer, preferences in store.layers_of(owner) if layer is not Layer.OWN]
-    missing_keys = {key for key in _NULLABLE if key not in document and any(key in one for one in beneath)}
-    return answer(document | dict.fromkeys(missing_keys), headers=remarks_header(remarks))
+    document = _document_of(caller.parts.alert_stores.preferences.layers_of(owner))
+    return answer(document, headers={**remarks_header(remarks), "ETag": etag.content_tag(document)})
 
 
 def _preset(body: Document) -> DefaultPreferences:
@@ -212,6 +226,11 @@ def _preset(body: Document) -> DefaultPreferences:
     if len(body) > 1:
         raise InvalidInput("stands alone: it sets all other keys", field=_PRESET)
     return RECOMMENDED
+
+
+def _check_unchanged(if_match: str, layers: Layers) -> None:
+    if not etag.names_tag(if_match, etag.content_tag(_document_of(layers))):
+        raise PreconditionFailed(_CHANGED_MEANWHILE)
 
 
 def _check_mandatory(preferences: Preferences, before: Preferences, defaults: DefaultPreferences) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from inspect import cleandoc
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -19,6 +19,12 @@ from typer.main import get_command
 from tocsin.cli.commands import COMMANDS, Command
 from tocsin.cli.failure import report_surprise
 from tocsin.cli.overview import ABOUT, DEBUG, VERSION, print_overview
+
+_PREFIX = "Value error, "
+"""What pydantic, by which Typer reads values, puts before the messages of others."""
+
+_CAUSE = ", unable to parse"
+"""What begins pydantic's explanation why a value is none of its type."""
 
 _COMPLETION = "_TOCSIN_COMPLETE"
 """Set by the shell when it wants to know what may follow."""
@@ -33,6 +39,15 @@ class _CommandGroup(TyperGroup):
     def format_help(self, *_: object) -> None:
         """Print the overview."""
         print_overview()
+
+    def invoke(self, ctx: Any) -> Any:  # Any: Typer's own types, which have moved between its versions
+        """Run the command that the arguments name; a wrong value of an option is named without pydantic's words."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            plain_message, _, _ = error.message.removeprefix(_PREFIX).partition(_CAUSE)
+            error.message = plain_message.replace("Input should be", "must be", 1)
+            raise
 
 
 def _print_version(is_requested: bool) -> None:  # Typer calls it with the option's value

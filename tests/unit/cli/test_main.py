@@ -6,10 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from tests.commandline import Run
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tocsin.cli.app import app_of, run
+from tocsin.cli.app import app_of
+from tocsin.cli.app import run as run_commands
 from tocsin.cli.commands import COMMANDS
 from tocsin.cli.overview import OPTIONS, lines_of, print_overview
 
@@ -75,7 +77,7 @@ def test_a_completion_knows_the_command_that_is_being_typed(
     monkeypatch.setenv(variable, "tocsin serve --p")
     monkeypatch.setenv("COMP_CWORD", "2")
     with pytest.raises(SystemExit):
-        run([])
+        run_commands([])
     assert "--processes" in capsys.readouterr().out
     assert app_of(["serve"]).registered_commands
 
@@ -90,3 +92,21 @@ def test_a_name_that_is_misspelt_is_answered_with_the_like() -> None:
     answer = CliRunner().invoke(app_of(["folow"]), ["folow"])
     assert answer.exit_code == 2
     assert "follow" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("follows", "--review", "wrong"), "'--review': 'wrong' is not one of 'stale', 'noisy', 'gone', 'expiring'."),
+        (("follows", "--limit", "many"), "'--limit': must be a valid integer"),
+        (("follows", "--limit", "0"), "'--limit': must be greater than or equal to 1"),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_named_in_our_own_words(
+    arguments: tuple[str, ...], message: str, run: Run
+) -> None:
+    ended = run(*arguments)
+    assert (ended.code, "".join(ended.out.split())) == (2, "")
+    said = " ".join(line.strip("│ ") for line in ended.err.splitlines())
+    assert f"Invalid value for {message}" in said
+    assert "Value error" not in said

@@ -16,7 +16,7 @@ from tocsin.model.entity import Document
 class TaggedPreferences(NamedTuple):
     """A user's notification preferences, and the tag by which ``prefer`` knows whether they are still these.
 
-    An older server gives no tag: it is empty, and nothing is asked then.
+    An older server gives no tag: it is empty, and ``prefer`` then replaces whatever is there.
     """
 
     preferred: Document

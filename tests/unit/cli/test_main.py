@@ -105,8 +105,8 @@ def test_a_name_that_is_misspelt_is_answered_with_the_like() -> None:
 def test_a_wrong_value_of_an_option_is_named_in_our_own_words(
     arguments: tuple[str, ...], message: str, run: Run
 ) -> None:
-    ended = run(*arguments)
-    assert (ended.code, "".join(ended.out.split())) == (2, "")
-    said = " ".join(line.strip("│ ") for line in ended.err.splitlines())
-    assert f"Invalid value for {message}" in said
-    assert "Value error" not in said
+    refusal = run(*arguments)
+    assert (refusal.code, "".join(refusal.out.split())) == (2, "")
+    error_text = " ".join(line.strip("│ ") for line in refusal.err.splitlines())
+    assert f"Invalid value for {message}" in error_text
+    assert "Value error" not in error_text

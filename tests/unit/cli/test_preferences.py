@@ -121,13 +121,12 @@ def test_what_is_changed_meanwhile_is_kept(run: Run, small_server: SmallServer) 
         return {"code": 412, "message": "The preferences have changed since they were read."}
 
     small_server.answer("PUT", PATH, is_changed_by_then, status=412)
-    ended = run("preferences", "--digest-at", "07:30")
-    assert ended.code == 0
+    assert run("preferences", "--digest-at", "07:30").code == 0
     last = small_server.requests[-1]
     assert (last.body, last.headers["If-Match"]) == (SET | {"timezone": "Asia/Tokyo", "digestAt": "07:30"}, '"1"')
     small_server.answer("PUT", PATH, {"code": 412, "message": "The preferences have changed."}, status=412)
-    ended = run("preferences", "--digest-at", "08:30")
-    assert (ended.code, "have changed" in ended.err) == (5, True)
+    refusal = run("preferences", "--digest-at", "08:30")
+    assert (refusal.code, "have changed" in refusal.err) == (5, True)
     assert sum(request.method == "PUT" for request in small_server.requests) == 3 + 3
 
 

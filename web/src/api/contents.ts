@@ -1,7 +1,7 @@
 // What lies in an asset or belongs to it: contents of services, assets of domains, and properties that types were given.
 import type { Reference } from '../words/references';
 import { collection, type Entity } from './assets';
-import { api, dataOf } from './client';
+import { ApiError, api, dataOf } from './client';
 
 export type CustomProperty = {
   name: string;
@@ -17,6 +17,18 @@ export async function readCustomProperties(type: string) {
   const params = { path: { fqn: type }, query: { fields: 'customProperties' as never } };
   const answer = await dataOf(api.GET('/api/v1/metadata/types/name/{fqn}', { params }));
   return (answer as { customProperties?: CustomProperty[] }).customProperties ?? [];
+}
+
+/** Return what a reference points to, as it is called now; null where the reader may not see it, or it is gone. */
+export async function readReference({ type, id }: Reference): Promise<Reference | null> {
+  const params = { path: { entity_id: id }, query: { include: 'all' as const } };
+  try {
+    const entity = await dataOf(api.GET(`/api/v1/${collection(type)}/{entity_id}`, { params }));
+    return { ...(entity as unknown as Entity), type };
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return null;
+    throw error;
+  }
 }
 
 /** The collections whose members are found by what they lie in, and by which parameter. */

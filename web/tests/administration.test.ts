@@ -4,6 +4,7 @@ import type { ServerSetting } from '../src/api/admin';
 import { freshPassword } from '../src/pages/admin/passwords';
 import { isChosen, labelOf, valueText } from '../src/pages/admin/settings';
 import { sickOf } from '../src/pages/admin/sick';
+import { summaryOf } from '../src/pages/admin/summary';
 
 describe('a fresh password', () => {
   it('has 20 letters and digits in groups, and is never the same', () => {
@@ -54,4 +55,14 @@ it('destinations that do not deliver stand once, with why the newest message fai
     { name: 'b', reason: 'refused', count: 2 },
     { name: 'a', count: 1 },
   ]);
+});
+
+it('all is well only if nothing is amiss and notifications come as soon as promised', () => {
+  const took = ' From an event to the bell: 2.0 s at the median, 4.0 s for 95 of 100.';
+  expect(summaryOf([], 0, undefined, 5)).toBe('All is well.');
+  expect(summaryOf([], 0, { medianSeconds: 2, p95Seconds: 4 }, 5)).toBe(`All is well.${took}`);
+  const late = { medianSeconds: 90, p95Seconds: 120 };
+  expect(summaryOf([], 0, late, 5)).toMatch(/^Notifications came later than the promised 5 s\. From/);
+  expect(summaryOf([], 2, late, 5)).toMatch(/^2 destinations do not deliver\. Notifications came later/);
+  expect(summaryOf(['The pipeline is down.'], 2, late, 5)).toMatch(/^The pipeline is down\. From/);
 });

@@ -40,7 +40,7 @@ export class Acts {
     this.#attempt(async () => {
       await follows.unfollowMany(this.userId, list);
       toasts.say(
-        `You follow ${nounOf(list)} no more.`,
+        `You no longer follow ${nounOf(list)}.`,
         this.#undo(() => follows.followAgain(this.userId, list)),
       );
     });

@@ -20,7 +20,7 @@ export async function make(client: QueryClient, type: string, body: Record<strin
   const made = await write<Made>('POST', collectionOf(type) ?? type, body);
   await refresh(client);
   go(placeIn({ type, fullyQualifiedName: made.fullyQualifiedName }));
-  toasts.say(`${made.displayName || made.name} is made.`, () => void unmake(client, type, made));
+  toasts.say(`${made.displayName || made.name} is created.`, () => void unmake(client, type, made));
 }
 async function unmake(client: QueryClient, type: string, made: Made): Promise<void> {
   await say(async () => {

@@ -15,6 +15,7 @@ from tests.serving import Json, Served
 
 from tocsin.clock import SystemClock
 from tocsin.model.backtest import JOB
+from tocsin.model.subscription import alert_of
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE
 from tocsin.store.catalogue.alerts.backtests import MOST_OPEN, Backtests
 from tocsin.store.eventlog.job_runs import ScheduledJobs
@@ -94,6 +95,21 @@ def test_a_stored_alert_is_taken_with_what_is_different_about_it(
     assert claimed.alert["filteringRules"]["resources"] == ["topic"]
     assert claimed.alert["destinations"][0]["id"] == created["destinations"][0]["id"]
     assert administrator.get(f"/events/subscriptions/{created['id']}").json()["version"] == created["version"]
+
+
+def test_its_owners_and_domains_may_be_names_as_in_the_builder(
+    administrator: httpx.Client, ana: httpx.Client, pipeline: Backtests
+) -> None:
+    domain = {"name": "Sales", "domainType": "Aggregate", "description": "d"}
+    assert administrator.post("/domains", json=domain).status_code == 201
+    answer = ask(administrator, owners=["ana", "Organization"], domains=["Sales"])
+    assert answer.status_code == 202, answer.text
+    claimed = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+    assert claimed is not None
+    owners = [(one.type, one.name) for one in alert_of(claimed.alert).owners]
+    assert owners == [("user", "ana"), ("team", "Organization")]
+    unknown = ask(administrator, owners=["nobody"])
+    assert (unknown.status_code, unknown.json()["message"]) == (404, "user or team nobody not found")
 
 
 def test_alerts_that_it_names_are_completed_or_refused_with_their_place(

@@ -24,7 +24,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.requested_job import OPEN, JobState
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import require, visible_document
+from tocsin.server.access.permissions import require, visible_document, visible_references
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
 from tocsin.server.alerts.facts import read_receivers
 from tocsin.server.alerts.related import check_related
@@ -38,6 +38,8 @@ ROW = ENTITY_TYPES["eventsubscription"]
 
 _UNNAMED = "backtest"
 _LOOK_EVERY_S = 0.1
+_NAMED_TYPES = {"owners": ("user", "team"), "domains": ("domain",)}
+"""Of which types are what the keys of an alert name."""
 
 router = DeclaredRoutes(prefix=f"/{ROW.collection}/backtest", tags=["subscriptions"])
 
@@ -113,7 +115,27 @@ def _alert(request: Document, caller: Caller) -> Document:
     alert = checked_alert.document
     check_related(alert, stored_alert or None, caller)
     identity = {"id": stored_alert.get("id") or new_entity_id(), "fullyQualifiedName": alert["name"]}
-    return alert | identity
+    return alert | _completed_references(alert, caller) | identity
+
+
+def _completed_references(alert: Document, caller: Caller) -> Document:
+    """Return the keys that name owners and domains, with references in place of names.
+
+    Raises
+    ------
+    NotFound : nothing that the caller may see has this name
+    """
+    keys = [key for key in _NAMED_TYPES if any(isinstance(one, str) for one in alert.get(key) or ())]
+    return {key: [_reference(one, key, caller) for one in alert[key]] for key in keys}
+
+
+def _reference(given: str | Document, key: str, caller: Caller) -> Document:
+    if not isinstance(given, str):
+        return given
+    reference = caller.parts.alert_stores.names.references_of(_NAMED_TYPES[key], [given]).get(given)
+    if reference is None or not visible_references(caller, [reference]):
+        raise NotFound(f"{' or '.join(_NAMED_TYPES[key])} {given} not found")
+    return reference
 
 
 def _own_backtest(backtest_id: str, caller: Caller) -> Backtest:

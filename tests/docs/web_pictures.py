@@ -11,6 +11,7 @@ import argparse
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from bench.running import answers, until
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from tests.browser.conftest import CHROMIUM
 from tests.docs.web_day import ACTORS, API, MARTS, ORDERS, TOTALS, Person, play_the_day, take_up_incident
+from tests.docs.web_tutorial import steps_of_tutorial
 
 from tocsin.cli.ports import any_free_port
 from tocsin.sample.company import DEMO_PERSON, MAIL_DOMAIN
@@ -30,7 +32,10 @@ from tocsin.sample.company import DEMO_PERSON, MAIL_DOMAIN
 PICTURES = Path(__file__).resolve().parents[2] / "docs/images/web"
 ADMINISTRATOR = "admin"
 PEOPLE = {ADMINISTRATOR: "admin@tocsin.example.org"} | {name: f"{name}@{MAIL_DOMAIN}" for name in ACTORS}
+TUTORIAL = "first-alert"
+"""What ``--only`` calls the pictures of the tutorial."""
 DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
+_BACKTESTED = re.compile("Who would hear most|Nothing in 90 days would have matched")
 _WITHIN_S, _EVERY_S = 240.0, 0.5
 
 
@@ -86,11 +91,11 @@ PAGES = {
 def main() -> None:
     """Take the pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=PAGES)
+    parser.add_argument("--only", nargs="*", choices=[*PAGES, TUTORIAL])
     parser.add_argument("--server")
     parser.add_argument("--password")
     options = parser.parse_args()
-    names = options.only or list(PAGES)
+    names = options.only or [*PAGES, TUTORIAL]
     if options.server:
         _photograph(options.server, dict.fromkeys(PEOPLE, options.password), names)
         return
@@ -151,11 +156,25 @@ def _photograph(url: str, passwords: dict[str, str], names: list[str]) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         for look in LOOKS:
             for reader in (DEMO_PERSON, ADMINISTRATOR):
-                shots = {name: PAGES[name] for name in names if PAGES[name].reader == reader}
+                shots = {name: PAGES[name] for name in names if name in PAGES and PAGES[name].reader == reader}
                 with _tab_of(browser, url, PEOPLE[reader], passwords[reader], look) as tab:
                     for name, shot in shots.items():
                         _photograph_page(tab, shot, PICTURES / f"{name}{look.suffix}.png")
+        if TUTORIAL in names:
+            with _tab_of(browser, url, PEOPLE[ADMINISTRATOR], passwords[ADMINISTRATOR], LOOKS[0]) as tab:
+                _photograph_tutorial(tab)
         browser.close()
+
+
+def _photograph_tutorial(tab: Page) -> None:
+    """Take the pictures of the tutorial, once the backtest beside the form has ended."""
+    tab.goto("/")
+    _settle(tab)
+    for name in steps_of_tutorial(tab):
+        if tab.get_by_role("heading", name="If it had been on for 90 days").count():
+            tab.get_by_text(_BACKTESTED).first.wait_for(timeout=_WITHIN_S * 1_000)
+        _settle(tab)
+        tab.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
 
 @contextmanager

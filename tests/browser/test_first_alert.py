@@ -42,7 +42,7 @@ def test_the_tutorial_leads_to_an_alert_that_has_told_the_owner(
         log_in(page, ADMINISTRATOR["email"], served.password)
         pictures = list(steps_of_tutorial(page, tell=lambda: notify_all(sqlite_engine)))
         assert [name for name in pictures if f"images/web/{name}.png" not in PAGE.read_text()] == []
-        stored = client.get(f"/events/subscriptions/name/{ALERT}").json()
-    (rule,) = stored["filteringRules"]["rules"]
+        alert = client.get(f"/events/subscriptions/name/{ALERT}").json()
+    (rule,) = alert["filteringRules"]["rules"]
     assert rule["condition"].replace('"', "'") in PAGE.read_text()
-    assert [(one["category"], one["type"]) for one in stored["destinations"]] == [("Owners", "Email")]
+    assert [(one["category"], one["type"]) for one in alert["destinations"]] == [("Owners", "Email")]

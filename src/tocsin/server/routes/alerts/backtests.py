@@ -129,12 +129,12 @@ def _completed_references(alert: Document, caller: Caller) -> Document:
     return {key: [_reference(one, key, caller) for one in alert[key]] for key in keys}
 
 
-def _reference(given: str | Document, key: str, caller: Caller) -> Document:
-    if not isinstance(given, str):
-        return given
-    reference = caller.parts.alert_stores.names.references_of(_NAMED_TYPES[key], [given]).get(given)
+def _reference(member: str | Document, key: str, caller: Caller) -> Document:
+    if not isinstance(member, str):
+        return member
+    reference = caller.parts.alert_stores.names.references_of(_NAMED_TYPES[key], [member]).get(member)
     if reference is None or not visible_references(caller, [reference]):
-        raise NotFound(f"{' or '.join(_NAMED_TYPES[key])} {given} not found")
+        raise NotFound(f"{' or '.join(_NAMED_TYPES[key])} {member} not found")
     return reference
 
 

@@ -129,7 +129,7 @@ class Message:
     replay_id: str | None = None
     attempts_before: int = 0
 
-    @property
+    @cached_property
     def lane(self) -> str:
         """Return what its turn to be sent depends on: its destination or, of an own address or browsers, that alone."""
         return f"{self.channel} {self.target}" if is_of_holder(self.channel, self.target) else self.destination_id

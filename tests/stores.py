@@ -35,7 +35,7 @@ def drop_newest_tables(connection: Connection) -> None:
 def drop_columns_after_0056(connection: Connection) -> None:
     """Undo what revisions after 0056 make, so that a test can go back to that one."""
     connection.exec_driver_sql("DROP INDEX ix_change_event_user_name_log_offset")
-    for name in ("personal_notice", "idle_follow", "push_browser"):
+    for name in ("personal_notice", "idle_follow", "push_browser", "unresolved_lineage"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
     for name in ("recommendation_run", "recommendation", "dismissed_recommendation"):
         connection.exec_driver_sql(f"DROP TABLE {name}")

@@ -62,6 +62,7 @@ NO_ASSET = {
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
     "GET /users/{user_id}/erase": "for administrators",
+    "GET /openlineage/unresolved": "for administrators",
     "GET /users/security/token": "one's own tokens",
     "GET /auth/session": "one's own session",
     "GET /auth/session/pushBrowser": "one's own session",
@@ -198,7 +199,10 @@ WRITES = frozenset(
     POST /feed
     POST /feed/{thread_id}/posts
     POST /lake/query
+    POST /lineage
     POST /lineage/events
+    POST /openlineage/lineage
+    POST /openlineage/lineage/batch
     POST /acknowledge/{token}
     POST /answer/{token}
     POST /follow/{token}

@@ -20,7 +20,9 @@ def test_the_profilers_settings_are_kept_until_they_are_reset(served: Served, ad
     assert (write_answer.status_code, write_answer.json()) == (200, PROFILER | {"config_value": METRICS})
     assert profiler(administrator) == METRICS
     listed_settings = administrator.get("/system/settings").json()
-    assert {one["config_type"]: one["config_value"] for one in listed_settings["data"]} == {
+    values = {one["config_type"]: one["config_value"] for one in listed_settings["data"]}
+    assert values.pop("openLineageSettings")["enabled"] is True
+    assert values == {
         "profilerConfiguration": METRICS,
         "assetCertificationSettings": {"allowedClassification": "Certification", "validityPeriod": "P30D"},
     }

@@ -429,6 +429,9 @@ BY_ROW: dict[str, tuple[str, tuple[Json, ...]]] = {
 
 MAKES: dict[str, str] = {
     "DELETE /{collection:collection}/deleteStale": "deletes and names what the caller sees",
+    "POST /lineage": "what is hidden is as unknown as what is not there (``test_openlineage.py``)",
+    "POST /openlineage/lineage": "as above",
+    "POST /openlineage/lineage/batch": "as above",
     "POST /events/ingest": "for bots; what is hidden is refused (``test_ingest.py``)",
     "PUT /suggestions/accept-all": "of a hidden asset as of one that is not there: none (``test_suggestions.py``)",
     "PUT /suggestions/reject-all": "of a hidden asset as of one that is not there: none",

@@ -59,7 +59,7 @@ from tocsin.server.routes.alerts import (
 from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing, named_columns, watching
 from tocsin.server.routes.feed import announcements, conversations, suggestions, task_entities, tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
-from tocsin.server.routes.lineage import column_impact, edges, graph, impact
+from tocsin.server.routes.lineage import column_impact, edges, graph, impact, openlineage
 from tocsin.server.routes.notifications import (
     acknowledge_links,
     activity,
@@ -350,7 +350,7 @@ _OF_INBOXES = (
     atom,
     embeds,
 )
-_OF_LINEAGE = (impact, column_impact, edges, graph)
+_OF_LINEAGE = (impact, column_impact, openlineage, edges, graph)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,

@@ -53,6 +53,7 @@ from tocsin.store.catalogue.feed.tasks import TaskList
 from tocsin.store.catalogue.feed.threads import Feed
 from tocsin.store.catalogue.governance.group_members import Grouped
 from tocsin.store.catalogue.lineage.reach import Lineage
+from tocsin.store.catalogue.lineage.unresolved import UnresolvedLineageLog
 from tocsin.store.catalogue.observations.reads import ObservationReads
 from tocsin.store.catalogue.observations.usage import Usage
 from tocsin.store.catalogue.people.identities import People
@@ -161,6 +162,7 @@ class GraphParts:
 
     lineage: Lineage
     impact: Impact
+    unresolved: UnresolvedLineageLog
 
 
 @dataclass(frozen=True)
@@ -239,7 +241,7 @@ def build_parts(
         entities=_entities_of(engine, page_bytes, bulk, ingest),
         access=access,
         discussion=_discussion(engine, writes, page_bytes),
-        graph=GraphParts(Lineage(engine), Impact(engine)),
+        graph=GraphParts(Lineage(engine), Impact(engine), UnresolvedLineageLog(engine)),
         changes=ChangeRequestLog(engine),
         reports=_reports_of(settings, engine, access),
         log=EventLog(engine, page_bytes=page_bytes),

@@ -52,6 +52,7 @@ from tocsin.server.login.tokens import LIFETIMES_S
 from tocsin.server.openapi.conversation_schemas import CONVERSATION_REQUESTS
 from tocsin.server.openapi.draft_schemas import DRAFT_REQUESTS
 from tocsin.server.openapi.embed_schemas import EMBED_REQUESTS
+from tocsin.server.openapi.openlineage_schemas import OPENLINEAGE_REQUESTS
 from tocsin.server.openapi.push_schemas import PUSH_REQUESTS
 from tocsin.server.openapi.suggestion_schemas import SUGGESTION_REQUESTS
 from tocsin.server.openapi.task_schemas import TASK_REQUESTS
@@ -234,6 +235,7 @@ REQUESTS: dict[str, Document] = {
     **PUSH_REQUESTS,
     **SUGGESTION_REQUESTS,
     **DRAFT_REQUESTS,
+    **OPENLINEAGE_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
     "IncidentCause": closed_object({"cause": TEXT, "comment": TEXT}, required=["cause"]),
     "IncidentComment": closed_object({"comment": TEXT}),

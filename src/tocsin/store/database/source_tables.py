@@ -42,3 +42,18 @@ source_link = Table(
 )
 """One row per edge or follower of a source, by the ids here, committed together with the edge or follower. It stays
 when a person removes those here, so that the source does not bring them back."""
+
+unresolved_lineage = Table(
+    "unresolved_lineage",
+    METADATA,
+    Column("key", String(64), primary_key=True),
+    Column("namespace", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("events", BigInteger, nullable=False),
+    Column("first_at_ms", BigInteger, nullable=False),
+    Column("last_at_ms", BigInteger, nullable=False),
+    Index(None, "last_at_ms"),
+)
+"""One row per dataset or job of OpenLineage that nothing here stands for, by the digest of its namespace and name: why,
+and how many events have named it."""

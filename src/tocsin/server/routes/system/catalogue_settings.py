@@ -21,6 +21,7 @@ from tocsin.server.http.body_values import value_in
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer
+from tocsin.sources.openlineage import mapping as openlineage
 
 _FORMS: dict[str, Check] = {
     "profilerConfiguration": shape(
@@ -32,14 +33,19 @@ _FORMS: dict[str, Check] = {
             "sampleDataConfig": shape({}, {"storeSampleData": flag, "readSampleData": flag}),
         },
     ),
+    openlineage.SETTING: openlineage.FORM,
 }
 """What a value that may be written looks like, by the name of the setting."""
 
 _DEFAULTS: dict[str, Document] = {
+    openlineage.SETTING: openlineage.DEFAULTS,
     "profilerConfiguration": {"metricConfiguration": []},
     "assetCertificationSettings": {"allowedClassification": "Certification", "validityPeriod": "P30D"},
 }
 """Values by name: the profiler computes all its metrics; tags of one classification certify, for thirty days."""
+
+_OF_ADMINISTRATORS = frozenset({openlineage.SETTING})
+"""Settings that only administrators read: they name services that others may not see."""
 
 _KIND = "setting:{}"
 
@@ -49,14 +55,18 @@ router = DeclaredRoutes(prefix="/system/settings", tags=["system"])
 @router.get("", openapi_extra=answers("SettingPage"))
 def list_settings(caller: Asked) -> Response:
     """Return all settings of OpenMetadata that Tocsin has."""
-    data = [_read_setting(setting, caller) for setting in _DEFAULTS]
+    visible_settings = [one for one in _DEFAULTS if caller.actor.is_admin or one not in _OF_ADMINISTRATORS]
+    data = [_read_setting(setting, caller) for setting in visible_settings]
     return list_answer(data)
 
 
 @router.get("/{name}", openapi_extra=answers("Setting"))
 def read_setting(name: PathText, caller: Asked) -> Response:
-    """Return a setting of OpenMetadata: ``profilerConfiguration`` or ``assetCertificationSettings``."""
-    return answer(_read_setting(_existing_setting(name), caller))
+    """Return a setting of OpenMetadata, such as ``profilerConfiguration`` or ``openLineageSettings``."""
+    setting = _existing_setting(name)
+    if setting in _OF_ADMINISTRATORS and not caller.actor.is_admin:
+        raise Forbidden(f"Only administrators may read {setting}.")
+    return answer(_read_setting(setting, caller))
 
 
 @router.put("", openapi_extra=answers("Setting", reads="SettingRequest"))
@@ -101,10 +111,15 @@ def _write(setting: str, work: Callable[[Record, Stored], Written], caller: Call
 
 
 def _read_setting(setting: str, caller: Caller) -> Document:
+    return {"config_type": setting, "config_value": setting_value(setting, caller)}
+
+
+def setting_value(setting: str, caller: Caller) -> Document:
+    """Return the value of a setting: the one that an administrator has written, else its default."""
     stored: Document | None = None
     if setting in _FORMS and (root := caller.parts.catalogue.root_team()) is not None:
         stored = caller.parts.reports.observations.attachments([root["id"]], _KIND.format(setting)).get(root["id"])
-    return {"config_type": setting, "config_value": _DEFAULTS[setting] if stored is None else stored}
+    return _DEFAULTS[setting] if stored is None else stored
 
 
 def _without_nulls(value: Document) -> Document:

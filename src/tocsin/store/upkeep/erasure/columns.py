@@ -108,6 +108,9 @@ UNTOUCHED = {
         "entity_tag.tag_fqn",
         "past_relation.other_fqn",
         "series.part",
+        "unresolved_lineage.name",
+        "unresolved_lineage.namespace",
+        "unresolved_lineage.reason",
     ),
     "removed with the user": (
         "credential.password_hash",

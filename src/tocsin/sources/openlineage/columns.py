@@ -1,0 +1,90 @@
+"""Columns of a table from the fields of a dataset's schema facet.
+
+Next: ``sources/openlineage/datasets.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from tocsin.model import shapes
+from tocsin.model.entity import Document
+from tocsin.sources.openlineage.events import SchemaField
+
+_TYPE = re.compile(r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_ ]*?)\s*(?:\((?P<sizes>[\d,\s]*)\))?\s*(?P<inner><.*>)?\s*")
+_SYNONYMS = {
+    "INTEGER": "INT",
+    "INT2": "SMALLINT",
+    "INT4": "INT",
+    "INT8": "BIGINT",
+    "BYTE": "TINYINT",
+    "SHORT": "SMALLINT",
+    "LONG": "BIGINT",
+    "REAL": "FLOAT",
+    "FLOAT4": "FLOAT",
+    "FLOAT8": "DOUBLE",
+    "FLOAT64": "DOUBLE",
+    "INT64": "BIGINT",
+    "DOUBLE PRECISION": "DOUBLE",
+    "BOOL": "BOOLEAN",
+    "CHARACTER VARYING": "VARCHAR",
+    "CHARACTER": "CHAR",
+    "TIMESTAMP_NTZ": "TIMESTAMP",
+    "TIMESTAMP_LTZ": "TIMESTAMPZ",
+    "TIMESTAMPTZ": "TIMESTAMPZ",
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMPZ",
+    "TIMESTAMP WITHOUT TIME ZONE": "TIMESTAMP",
+}
+_LENGTH_NEEDED = frozenset({"VARCHAR", "CHAR", "BINARY", "VARBINARY"})
+UNKNOWN = "UNKNOWN"
+
+
+def columns_of(fields: Sequence[SchemaField]) -> list[Document]:
+    """Return the columns of these fields, in their order; of two with one name the first."""
+    columns = {field.name: field for field in reversed(fields)}
+    return [_column_of(columns[name]) for name in dict.fromkeys(field.name for field in fields)]
+
+
+def _column_of(field: SchemaField) -> Document:
+    column: Document = {"name": field.name, **_type_of(field)}
+    if field.description:
+        column["description"] = field.description
+    if field.fields:
+        column["children"] = columns_of(field.fields)
+    return column
+
+
+def _type_of(field: SchemaField) -> Document:
+    """Return the type of a field: by its name as far as that is known, and as the producer wrote it."""
+    written = (field.type or "").strip()
+    parts = _TYPE.fullmatch(written)
+    word = re.sub(r"\s+", " ", parts["name"]).upper() if parts else ""
+    data_type = _data_type_of(word, otherwise="STRUCT" if field.fields else UNKNOWN)
+    sizes = [int(size) for size in re.findall(r"\d{1,9}", parts["sizes"] or "")] if parts else []
+    described: Document = {"dataType": data_type}
+    if written:
+        described["dataTypeDisplay"] = written
+    if data_type in {"DECIMAL", "NUMERIC"} and sizes:
+        described |= dict(zip(("precision", "scale"), sizes, strict=False))
+    elif data_type in _LENGTH_NEEDED:
+        described["dataLength"] = sizes[0] if sizes else 1
+    elif data_type == "ARRAY":
+        described["arrayDataType"] = _inner_type(parts["inner"] if parts else None)
+    return described
+
+
+def _inner_type(inner: str | None) -> str:
+    parts = _TYPE.fullmatch((inner or "")[1:-1])
+    return _data_type_of(parts["name"].upper() if parts else "", otherwise=UNKNOWN)
+
+
+def _data_type_of(word: str, *, otherwise: str) -> str:
+    data_type = _SYNONYMS.get(word, word)
+    return data_type if data_type in _data_types() else otherwise
+
+
+@cache
+def _data_types() -> frozenset[str]:
+    return frozenset(shapes.named_shape("dataType")["enum"])

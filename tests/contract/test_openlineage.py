@@ -233,7 +233,7 @@ def test_a_task_that_is_tried_again_and_succeeds_lets_its_run_succeed(mapped: ht
 def test_only_completed_runs_bring_lineage_unless_the_setting_says_otherwise(
     mapped: httpx.Client, orders: Json, clean: Json
 ) -> None:
-    parts = {"inputs": [dataset(name_of(orders))], "outputs": [dataset(name_of(clean))]}
+    parts: Json = {"inputs": [dataset(name_of(orders))], "outputs": [dataset(name_of(clean))]}
     assert send(mapped, run_event("START", **parts))["lineageEdgesCreated"] == 0
     batch = {"events": [run_event("RUNNING", **parts), run_event("COMPLETE", **parts), {"eventTime": "yesterday"}]}
     response = mapped.post("/openlineage/lineage/batch", json=batch)
@@ -291,9 +291,7 @@ def test_who_may_not_edit_lineage_is_refused_and_nothing_is_kept(
     assert mapped.get("/pipelines/name/openlineage.spark_prod-load").status_code == 404
 
 
-def test_what_is_hidden_is_as_unknown_as_what_is_not_there(
-    served: Served, mapped: httpx.Client, clean: Json
-) -> None:
+def test_what_is_hidden_is_as_unknown_as_what_is_not_there(served: Served, mapped: httpx.Client, clean: Json) -> None:
     user_id, mallory = served.person("mallory")
     hidden_table = table(mapped, "hidden", tags=[{"tagFQN": "PII.Sensitive"}])
     own_table = table(mapped, "own", owners=[{"id": user_id, "type": "user"}])

@@ -135,7 +135,7 @@ def _apply(caller: Caller, body: object, mapping: LineageMapping) -> AppliedEven
         raise InvalidInput("an event must be an object")
     event = parse_as(LineageEvent, body)
     applied = caller.parts.writes.within(lambda record: apply_event(record, event, mapping), actor=caller.actor)
-    reasons = {part.identifier: part.reason for part in applied.unresolved_parts}
+    reasons: dict[tuple[str, str], str] = {part.identifier: part.reason for part in applied.unresolved_parts}
     log = caller.parts.graph.unresolved
     log.count(reasons, caller.parts.clock.now_ms())
     log.forget(event.identifiers() - reasons.keys())

@@ -58,7 +58,7 @@ class UnresolvedLineageLog:
         with reading(self._engine) as connection:
             rows = connection.execute(query).all()
             total = connection.execute(select(func.count()).select_from(unresolved_lineage)).scalar_one()
-        return [_from_row(row._mapping) for row in rows], total
+        return [_from_row(dict(row._mapping)) for row in rows], total
 
 
 def _new_row(identity: Identity, reason: str, at_ms: int) -> dict[str, object]:

@@ -189,8 +189,8 @@ def test_what_is_unresolved_is_counted_and_forgotten_once_it_is_found(
     send(mapped, run_event(inputs=[dataset("public.one", "unmapped"), dataset("x", "unmapped")]))
     symlink = {"identifiers": [{"namespace": "unmapped", "name": "public.one"}]}
     send(mapped, run_event(inputs=[dataset("x", "unmapped", symlinks=symlink)]))
-    left = mapped.get("/openlineage/unresolved").json()
-    assert ([one["name"] for one in left["data"]], left["paging"]["total"]) == (["one"], 1)
+    page_after = mapped.get("/openlineage/unresolved").json()
+    assert ([one["name"] for one in page_after["data"]], page_after["paging"]["total"]) == (["one"], 1)
     _id, somebody = served.person("somebody")
     with somebody:
         assert somebody.get("/openlineage/unresolved").status_code == 403

@@ -58,33 +58,33 @@ def _column_of(field: SchemaField) -> Document:
 
 def _type_of(field: SchemaField) -> Document:
     """Return the type of a field: by its name as far as that is known, and as the producer wrote it."""
-    written = (field.type or "").strip()
-    parts = _TYPE.fullmatch(written)
+    type_text = (field.type or "").strip()
+    parts = _TYPE.fullmatch(type_text)
     word = re.sub(r"\s+", " ", parts["name"]).upper() if parts else ""
-    data_type = _data_type_of(word, otherwise="STRUCT" if field.fields else UNKNOWN)
+    data_type = _named_type(word, otherwise="STRUCT" if field.fields else UNKNOWN)
     sizes = [int(size) for size in re.findall(r"\d{1,9}", parts["sizes"] or "")] if parts else []
-    described: Document = {"dataType": data_type}
-    if written:
-        described["dataTypeDisplay"] = written
+    column_type: Document = {"dataType": data_type}
+    if type_text:
+        column_type["dataTypeDisplay"] = type_text
     if data_type in {"DECIMAL", "NUMERIC"} and sizes:
-        described |= dict(zip(("precision", "scale"), sizes, strict=False))
+        column_type |= dict(zip(("precision", "scale"), sizes, strict=False))
     elif data_type in _LENGTH_NEEDED:
-        described["dataLength"] = sizes[0] if sizes else 1
+        column_type["dataLength"] = sizes[0] if sizes else 1
     elif data_type == "ARRAY":
-        described["arrayDataType"] = _inner_type(parts["inner"] if parts else None)
-    return described
+        column_type["arrayDataType"] = _inner_type(parts["inner"] if parts else None)
+    return column_type
 
 
 def _inner_type(inner: str | None) -> str:
     parts = _TYPE.fullmatch((inner or "")[1:-1])
-    return _data_type_of(parts["name"].upper() if parts else "", otherwise=UNKNOWN)
+    return _named_type(parts["name"].upper() if parts else "", otherwise=UNKNOWN)
 
 
-def _data_type_of(word: str, *, otherwise: str) -> str:
+def _named_type(word: str, *, otherwise: str) -> str:
     data_type = _SYNONYMS.get(word, word)
-    return data_type if data_type in _data_types() else otherwise
+    return data_type if data_type in _known_types() else otherwise
 
 
 @cache
-def _data_types() -> frozenset[str]:
+def _known_types() -> frozenset[str]:
     return frozenset(shapes.named_shape("dataType")["enum"])

@@ -44,7 +44,7 @@ class UnresolvedPart(Exception):  # an outcome, not an error of the request
 
 
 @dataclass(frozen=True)
-class _Place:
+class _AssetPlace:
     """Where the asset of a dataset is, if there is one: its type, and the names of its FQN."""
 
     entity_type: str
@@ -71,7 +71,7 @@ class DatasetAssets:
         UnresolvedPart : there is none, or the actor may not view it
         """
         known_asset = self._assets.get(dataset.identifier)
-        asset = known_asset or self._existing(dataset) or self._created(dataset)
+        asset = known_asset or self._existing_asset(dataset) or self._created_table(dataset)
         if asset.entity_type == "table" and self._is_brought(asset):
             asset = self._with_facets(asset, dataset)
         self._assets[dataset.identifier] = asset
@@ -81,7 +81,7 @@ class DatasetAssets:
         """Return the asset of a dataset that the event named before; None if it named none of that name."""
         return self._assets.get(identifier)
 
-    def _existing(self, dataset: EventDataset) -> Stored | None:
+    def _existing_asset(self, dataset: EventDataset) -> Stored | None:
         for place in self._places(dataset):
             for spelling in dict.fromkeys((place.fqn, place.fqn.lower())):
                 asset = self.record.transaction.find(place.entity_type, Key.by_name(spelling), Hold.SHARED)
@@ -93,14 +93,14 @@ class DatasetAssets:
                     return asset
         return None
 
-    def _created(self, dataset: EventDataset) -> Stored:
+    def _created_table(self, dataset: EventDataset) -> Stored:
         place = next((one for one in self._places(dataset) if one.entity_type == "table"), None)
         if place is None:
             raise UnresolvedPart(dataset.identifier, self._reason_without_place(dataset))
         if not self.mapping.creates:
             raise UnresolvedPart(dataset.identifier, f"there is no table {place.fqn}")
         service, database, schema, table = place.names
-        schema_facet = dataset.known.fields_facet
+        schema_facet = dataset.description.fields_facet
         database_fqn, schema_fqn = fqn.join((service, database)), fqn.join((service, database, schema))
         request = {
             "name": table,
@@ -110,16 +110,16 @@ class DatasetAssets:
         try:
             ensure(self.record, "database", {"name": database, "service": service})
             ensure(self.record, "databaseSchema", {"name": schema, "database": database_fqn})
-            written = create(self.record, "table", request)
+            write_result = create(self.record, "table", request)
         except Collision:
             raise
         except TocsinError as error:
             raise UnresolvedPart(dataset.identifier, error.message) from error
         mark = {"namespace": dataset.namespace, "name": dataset.name}
-        self.record.transaction.attachments.put(written.document["id"], BROUGHT, mark)
-        return self._find("table", written.document["id"])
+        self.record.transaction.attachments.put(write_result.document["id"], BROUGHT, mark)
+        return self._find("table", write_result.document["id"])
 
-    def _places(self, dataset: EventDataset) -> Iterator[_Place]:
+    def _places(self, dataset: EventDataset) -> Iterator[_AssetPlace]:
         """Yield where the asset may be, by each name of the dataset whose namespace leads to a service."""
         for identifier in dataset.identifiers():
             target = self._target_of(identifier.namespace)
@@ -146,7 +146,7 @@ class DatasetAssets:
 
     def _with_facets(self, table: Stored, dataset: EventDataset) -> Stored:
         """Return a table that OpenLineage created, with what the event says of it written."""
-        facets = dataset.known
+        facets = dataset.description
         request: Document = {"name": table.document["name"], "databaseSchema": fqn.parent(table.fqn)}
         if facets.fields_facet and facets.fields_facet.fields:
             request["columns"] = columns_of(facets.fields_facet.fields)
@@ -161,14 +161,14 @@ class DatasetAssets:
 
     def _owners_of(self, dataset: EventDataset) -> list[Document]:
         """Return the owners who are people or teams here; ``team:`` may stand before the name of one."""
-        owners = dataset.known.ownership.owners if dataset.known.ownership else None
+        owners = dataset.description.ownership.owners if dataset.description.ownership else None
         references = (self._owner_called(owner.name) for owner in owners or ())
         return [reference for reference in references if reference is not None]
 
     def _owner_called(self, name: str) -> Document | None:
-        prefix, _, rest = name.rpartition(":")
+        prefix, _, bare_name = name.rpartition(":")
         for entity_type in (prefix,) if prefix in ("user", "team") else ("user", "team"):
-            owner = self.record.transaction.find(entity_type, Key.by_name(fqn.quote(rest)), Hold.SHARED)
+            owner = self.record.transaction.find(entity_type, Key.by_name(fqn.quote(bare_name)), Hold.SHARED)
             if owner is None or owner.is_deleted:
                 continue
             if self.record.permit.may(Operation.VIEW_BASIC, entity_type, owner.document):
@@ -181,14 +181,14 @@ class DatasetAssets:
         return entity
 
 
-def _place_in(target: Stored, name: str) -> _Place | None:
+def _place_in(target: Stored, name: str) -> _AssetPlace | None:
     """Return where a dataset of this name is in a service or database; None if it cannot be there."""
     service = target.fqn
     match target.entity_type:
         case "messagingService":
-            return _Place("topic", (*fqn.split(service), name))
+            return _AssetPlace("topic", (*fqn.split(service), name))
         case "storageService":
-            return _Place("container", (*fqn.split(service), name.strip("/"))) if name.strip("/") else None
+            return _AssetPlace("container", (*fqn.split(service), name.strip("/"))) if name.strip("/") else None
     parts = tuple(name.split("."))
     if not all(parts):
         return None
@@ -196,7 +196,7 @@ def _place_in(target: Stored, name: str) -> _Place | None:
         database = fqn.split(service)[-1]
         if len(parts) == _TABLE_NAMES and parts[0].lower() == database.lower():
             parts = parts[1:]
-        return _Place("table", (*fqn.split(service), *parts)) if len(parts) == _SCHEMA_NAMES else None
+        return _AssetPlace("table", (*fqn.split(service), *parts)) if len(parts) == _SCHEMA_NAMES else None
     if len(parts) == _SCHEMA_NAMES:
         parts = (_DEFAULT_DATABASE, *parts)
-    return _Place("table", (*fqn.split(service), *parts)) if len(parts) == _TABLE_NAMES else None
+    return _AssetPlace("table", (*fqn.split(service), *parts)) if len(parts) == _TABLE_NAMES else None

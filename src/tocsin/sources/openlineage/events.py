@@ -47,13 +47,13 @@ _Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 _Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
 
-class _Part(BaseModel):
+class _EventPart(BaseModel):
     """Base of all parts of an event: other keys than its own are left aside."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
 
 
-class NamedPart(_Part):
+class NamedPart(_EventPart):
     """A job or a dataset by its name."""
 
     namespace: _Name
@@ -65,7 +65,7 @@ class NamedPart(_Part):
         return Identifier(self.namespace, self.name)
 
 
-class SchemaField(_Part):
+class SchemaField(_EventPart):
     """A field of a dataset; ``fields`` are those of a struct."""
 
     name: _Name
@@ -74,7 +74,7 @@ class SchemaField(_Part):
     fields: Annotated[tuple[SchemaField, ...] | None, Field(max_length=MOST_COLUMNS)] = None
 
 
-class SchemaFacet(_Part):
+class SchemaFacet(_EventPart):
     """The fields of a dataset."""
 
     fields: Annotated[tuple[SchemaField, ...] | None, Field(max_length=MOST_COLUMNS)] = None
@@ -86,64 +86,64 @@ class InputField(NamedPart):
     field: _Name
 
 
-class ColumnOrigin(_Part):
+class ColumnOrigin(_EventPart):
     """What one field of an output is made from."""
 
     input_fields: Annotated[tuple[InputField, ...], Field(max_length=MOST_COLUMNS)] = ()
     transformation_description: _Text | None = None
 
 
-class ColumnLineageFacet(_Part):
+class ColumnLineageFacet(_EventPart):
     """What the fields of an output are made from, by name."""
 
     fields: Annotated[dict[_Name, ColumnOrigin] | None, Field(max_length=MOST_COLUMNS)] = None
 
 
-class SymlinksFacet(_Part):
+class SymlinksFacet(_EventPart):
     """Other names of a dataset, such as that of the table whose files it is."""
 
     identifiers: Annotated[tuple[NamedPart, ...] | None, Field(max_length=MOST_DATASETS)] = None
 
 
-class Owner(_Part):
-    """Somebody who owns a dataset: ``dana.whitlock``, ``team:ShopEngineering`` or ``user:dana.whitlock``."""
+class DatasetOwner(_EventPart):
+    """A person or team that owns a dataset: ``dana.whitlock``, ``user:dana.whitlock``, ``team:ShopEngineering``."""
 
     name: _Name
 
 
-class OwnershipFacet(_Part):
+class OwnershipFacet(_EventPart):
     """The owners of a dataset."""
 
-    owners: Annotated[tuple[Owner, ...] | None, Field(max_length=MOST_DATASETS)] = None
+    owners: Annotated[tuple[DatasetOwner, ...] | None, Field(max_length=MOST_DATASETS)] = None
 
 
-class DocumentationFacet(_Part):
+class DocumentationFacet(_EventPart):
     """The description of a dataset."""
 
     description: _Text | None = None
 
 
-class QualityFacet(_Part):
+class QualityFacet(_EventPart):
     """What an input had as it was read."""
 
     row_count: Annotated[int | None, Field(ge=0, lt=2**53)] = None
     bytes: Annotated[int | None, Field(ge=0, lt=2**53)] = None
 
 
-class StatisticsFacet(_Part):
+class StatisticsFacet(_EventPart):
     """What a run wrote to an output."""
 
     row_count: Annotated[int | None, Field(ge=0, lt=2**53)] = None
     size: Annotated[int | None, Field(ge=0, lt=2**53)] = None
 
 
-class LifecycleFacet(_Part):
+class LifecycleFacet(_EventPart):
     """What a run did to an output as a whole: ``OVERWRITE``, ``CREATE``, and others."""
 
     lifecycle_state_change: _Text | None = None
 
 
-class DatasetFacets(_Part):
+class DatasetFacets(_EventPart):
     """What is known of a dataset."""
 
     fields_facet: Annotated[SchemaFacet | None, Field(alias="schema")] = None
@@ -154,13 +154,13 @@ class DatasetFacets(_Part):
     lifecycle_state_change: LifecycleFacet | None = None
 
 
-class InputFacets(_Part):
+class InputFacets(_EventPart):
     """What is known of an input of one run."""
 
     data_quality_metrics: QualityFacet | None = None
 
 
-class OutputFacets(_Part):
+class OutputFacets(_EventPart):
     """What is known of an output of one run."""
 
     output_statistics: StatisticsFacet | None = None
@@ -174,13 +174,13 @@ class EventDataset(NamedPart):
     output_facets: OutputFacets | None = None
 
     @property
-    def known(self) -> DatasetFacets:
+    def description(self) -> DatasetFacets:
         """Return what is known of it; without facets, nothing."""
         return self.facets or DatasetFacets()
 
     def identifiers(self) -> list[Identifier]:
         """Return its names, symlinks first: they name the table, where the dataset may be its files."""
-        symlinks = self.known.symlinks.identifiers if self.known.symlinks else None
+        symlinks = self.description.symlinks.identifiers if self.description.symlinks else None
         return [*(one.identifier for one in symlinks or ()), self.identifier]
 
     def whole_size(self) -> tuple[int | None, int | None]:
@@ -189,19 +189,19 @@ class EventDataset(NamedPart):
         if quality is not None:
             return quality.row_count, quality.bytes
         written = self.output_facets.output_statistics if self.output_facets else None
-        change = self.known.lifecycle_state_change
+        change = self.description.lifecycle_state_change
         if written is None or change is None or change.lifecycle_state_change not in _WRITTEN_WHOLE:
             return None, None
         return written.row_count, written.size
 
 
-class SqlFacet(_Part):
+class SqlFacet(_EventPart):
     """The statement of a job."""
 
     query: _Text | None = None
 
 
-class JobFacets(_Part):
+class JobFacets(_EventPart):
     """What is known of a job."""
 
     sql: SqlFacet | None = None
@@ -219,20 +219,20 @@ class EventJob(NamedPart):
         return self.facets.sql.query if self.facets and self.facets.sql else None
 
 
-class RunName(_Part):
+class RunName(_EventPart):
     """A run by its id."""
 
     run_id: UUID
 
 
-class RootFacet(_Part):
+class RootFacet(_EventPart):
     """The job whose run began all others."""
 
     run: RunName
     job: NamedPart
 
 
-class ParentFacet(_Part):
+class ParentFacet(_EventPart):
     """The job whose run began this one; ``root`` is the first of them."""
 
     run: RunName
@@ -240,13 +240,13 @@ class ParentFacet(_Part):
     root: RootFacet | None = None
 
 
-class ErrorFacet(_Part):
+class ErrorFacet(_EventPart):
     """Why a run failed."""
 
     message: _Text | None = None
 
 
-class RunFacets(_Part):
+class RunFacets(_EventPart):
     """What is known of a run."""
 
     parent: ParentFacet | None = None
@@ -272,7 +272,7 @@ class EventRun(RunName):
 _Datasets = Annotated[tuple[EventDataset, ...] | None, Field(max_length=MOST_DATASETS)]
 
 
-class LineageEvent(_Part):
+class LineageEvent(_EventPart):
     """One event: of a run (``run`` and ``job``), of a job alone, or of one dataset alone."""
 
     event_time: AwareDatetime

@@ -69,10 +69,10 @@ def with_event(runs: Document, place: RunPlace, event: LineageEvent) -> Document
     run = runs.get(place.run_id) or {"at": _free_moment(runs, event.at_ms), "tasks": {}}
     state = _state_of(event)
     if place.task is None or place.task_run_id is None:
-        run = run | {"own": _joined(run.get("own"), state)}
+        run = run | {"own": _join_states(run.get("own"), state)}
     else:
         tries = run["tasks"].get(place.task, {})
-        tries = tries | {place.task_run_id: _joined(tries.get(place.task_run_id), state)}
+        tries = tries | {place.task_run_id: _join_states(tries.get(place.task_run_id), state)}
         newest_ids = sorted(tries, key=lambda one: (tries[one]["start"], one))[-MOST_TRIES:]
         run = run | {"tasks": run["tasks"] | {place.task: {one: tries[one] for one in newest_ids}}}
     all_runs = runs | {place.run_id: run}
@@ -82,21 +82,21 @@ def with_event(runs: Document, place: RunPlace, event: LineageEvent) -> Document
 
 def status_of(run_id: str, run: Document) -> Document:
     """Return the run as a pipeline's status: ``timestamp``, ``executionStatus``, and the states of its tasks."""
-    own = run.get("own") or {"state": _PENDING}
+    own_state = run.get("own") or {"state": _PENDING}
     tasks = {
         name: max(tries.items(), key=lambda one: (one[1]["start"], one[0])) for name, tries in run["tasks"].items()
     }
     failed_tasks = [(name, state) for name, (_, state) in sorted(tasks.items()) if state["state"] == _FAILED]
     status: Document = {
         "timestamp": run["at"],
-        "executionStatus": _FAILED if failed_tasks else own["state"],
+        "executionStatus": _FAILED if failed_tasks else own_state["state"],
         "executionId": run_id,
     }
     if tasks:
         status["taskStatus"] = [_task_status(name, *tasks[name]) for name in sorted(tasks)]
-    if "end" in own:
-        status["endTime"] = own["end"]
-    if error := _error_of(own, failed_tasks):
+    if "end" in own_state:
+        status["endTime"] = own_state["end"]
+    if error := _error_of(own_state, failed_tasks):
         status["error"] = error
     return status
 
@@ -106,12 +106,12 @@ def _task_status(name: str, run_id: str, state: Document) -> Document:
     return {"name": name, "executionStatus": state["state"], "taskId": run_id, **times}
 
 
-def _error_of(own: Document, failed_tasks: list[tuple[str, Document]]) -> Document:
+def _error_of(own_state: Document, failed_tasks: list[tuple[str, Document]]) -> Document:
     """Return why a run failed: what it says itself, else what the first of its tasks says that does."""
     speaking_task = next(((name, state) for name, state in failed_tasks if state.get("error")), None)
     error: Document = {}
-    if own.get("error"):
-        error["errorMessage"] = own["error"]
+    if own_state.get("error"):
+        error["errorMessage"] = own_state["error"]
     elif speaking_task:
         error["errorMessage"] = speaking_task[1]["error"]
     if failed_tasks:
@@ -121,20 +121,20 @@ def _error_of(own: Document, failed_tasks: list[tuple[str, Document]]) -> Docume
 
 def _state_of(event: LineageEvent) -> Document:
     state = _STATES.get(event.event_type, _PENDING) if event.event_type else _PENDING
-    told: Document = {"state": state, "start": event.at_ms}
+    new_state: Document = {"state": state, "start": event.at_ms}
     if state != _PENDING:
-        told["end"] = event.at_ms
+        new_state["end"] = event.at_ms
     if state == _FAILED:
         reason = event.run.error if event.run else None
-        told["error"] = (reason or (_ABORTED if event.event_type is RunEventType.ABORT else ""))[:_LONGEST_ERROR]
-    return told
+        new_state["error"] = (reason or (_ABORTED if event.event_type is RunEventType.ABORT else ""))[:_LONGEST_ERROR]
+    return new_state
 
 
-def _joined(before: dict[str, Any] | None, told: Document) -> Document:
+def _join_states(before: dict[str, Any] | None, new_state: Document) -> Document:
     """Return two states of one run as one: it began at the earlier moment, and the worse of its ends is its end."""
     if before is None:
-        return told
-    states = (before, told)
+        return new_state
+    states = (before, new_state)
     worst = max((one["state"] for one in states), key=_RANKS.__getitem__)
     joined: Document = {"state": worst, "start": min(one["start"] for one in states)}
     if ends := [one["end"] for one in states if "end" in one]:
@@ -146,7 +146,7 @@ def _joined(before: dict[str, Any] | None, told: Document) -> Document:
 
 def _free_moment(runs: Document, at_ms: int) -> int:
     """Return the moment of a new run: two runs of a pipeline never share one."""
-    taken = {run["at"] for run in runs.values()}
-    while at_ms in taken:
+    used_moments = {run["at"] for run in runs.values()}
+    while at_ms in used_moments:
         at_ms += 1
     return at_ms

@@ -62,29 +62,29 @@ def apply_event(record: Record, event: LineageEvent, mapping: LineageMapping) ->
     Forbidden : the actor may not edit the lineage of what the job writes, or the status of its pipeline
     InvalidInput : it brings too many edges
     """
-    applied = AppliedEvent(is_lineage=event.event_type is None or event.event_type.value in mapping.event_types)
+    outcome = AppliedEvent(is_lineage=event.event_type is None or event.event_type.value in mapping.event_types)
     assets = DatasetAssets(record, mapping)
     place = place_of(event)
-    pipeline = _pipeline_of(record, mapping, event, place, applied)
-    if applied.is_lineage:
-        sources = list(_known_assets(assets, event.sources, applied))
-        targets = list(_known_assets(assets, event.targets, applied))
-        applied.edge_count = _put_edges(record, assets, (sources, targets), pipeline, event.job)
+    pipeline = _pipeline_of(record, mapping, event, place, outcome)
+    if outcome.is_lineage:
+        sources = list(_known_assets(assets, event.sources, outcome))
+        targets = list(_known_assets(assets, event.targets, outcome))
+        outcome.edge_count = _put_edges(record, assets, (sources, targets), pipeline, event.job)
         for dataset, asset in (*sources, *targets):
             _keep_row_count(record, asset, dataset, event)
     if pipeline is not None and place is not None:
         _keep_run(record, pipeline, place, event)
-    return applied
+    return outcome
 
 
 def _known_assets(
-    assets: DatasetAssets, datasets: Iterable[EventDataset], applied: AppliedEvent
+    assets: DatasetAssets, datasets: Iterable[EventDataset], outcome: AppliedEvent
 ) -> Iterable[tuple[EventDataset, Stored]]:
     for dataset in datasets:
         try:
             yield dataset, assets.asset_of(dataset)
         except UnresolvedPart as unresolved_part:
-            applied.unresolved_parts.append(unresolved_part)
+            outcome.unresolved_parts.append(unresolved_part)
 
 
 def _put_edges(
@@ -142,7 +142,7 @@ def _merged_columns(old: Sequence[Document], new: Sequence[Document]) -> list[Do
 
 def _columns_from(assets: DatasetAssets, dataset: EventDataset, target: Stored) -> dict[str, list[Document]]:
     """Return, by the id of a source, what the columns of a target are made from, as far as both have the columns."""
-    facet = dataset.known.column_lineage
+    facet = dataset.description.column_lineage
     lineage: dict[str, dict[str, Document]] = {}
     for name, origin in (facet.fields or {}).items() if facet else ():
         to_column = _column_of(target, name)
@@ -169,7 +169,7 @@ def _column_of(asset: Stored, name: str) -> str | None:
 
 
 def _pipeline_of(
-    record: Record, mapping: LineageMapping, event: LineageEvent, place: RunPlace | None, applied: AppliedEvent
+    record: Record, mapping: LineageMapping, event: LineageEvent, place: RunPlace | None, outcome: AppliedEvent
 ) -> Stored | None:
     """Return the pipeline of an event's job, created if that is allowed; None if it has none here."""
     identifier = place.pipeline if place else event.job.identifier if event.job else None
@@ -178,7 +178,7 @@ def _pipeline_of(
     try:
         return _with_task(record, _find_pipeline(record, mapping, identifier, event), place, event)
     except UnresolvedPart as unresolved_part:
-        applied.unresolved_parts.append(unresolved_part)
+        outcome.unresolved_parts.append(unresolved_part)
         return None
 
 
@@ -203,12 +203,12 @@ def _find_pipeline(record: Record, mapping: LineageMapping, identifier: Identifi
     try:
         if not is_mapped and record.transaction.find("pipelineService", Key.by_name(fqn.quote(service))) is None:
             create(record, "pipelineService", {"name": service, "serviceType": _NEW_SERVICE})
-        written = create(record, "pipeline", request)
+        write_result = create(record, "pipeline", request)
     except Collision:
         raise
     except TocsinError as error:
         raise UnresolvedPart(identifier, error.message) from error
-    return _found(record, written.document["id"])
+    return _held_pipeline(record, write_result.document["id"])
 
 
 def _with_task(record: Record, pipeline: Stored, place: RunPlace | None, event: LineageEvent) -> Stored:
@@ -223,7 +223,7 @@ def _with_task(record: Record, pipeline: Stored, place: RunPlace | None, event: 
         task["taskSQL"] = event.job.query
     names = {"name": pipeline.document["name"], "service": fqn.parent(pipeline.fqn)}
     put(record, "pipeline", names | {"tasks": [*tasks, task]})
-    return _found(record, pipeline.id)
+    return _held_pipeline(record, pipeline.id)
 
 
 def _keep_run(record: Record, pipeline: Stored, place: RunPlace, event: LineageEvent) -> None:
@@ -255,7 +255,7 @@ def _keep_row_count(record: Record, asset: Stored, dataset: EventDataset, event:
     put_profile(record, asset, {"tableProfile": profile})
 
 
-def _found(record: Record, pipeline_id: str) -> Stored:
+def _held_pipeline(record: Record, pipeline_id: str) -> Stored:
     pipeline = record.transaction.find("pipeline", Key.by_id(pipeline_id), Hold.CHANGE)
     assert pipeline is not None, "it was written in this transaction"  # noqa: S101
     return pipeline

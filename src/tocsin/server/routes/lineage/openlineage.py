@@ -147,5 +147,5 @@ def _message_of(applied: AppliedEvent) -> str:
     names = sorted({part.identifier.name for part in applied.unresolved_parts})
     if not names:
         return "The event was applied."
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"The event was applied, but for what is unknown here: {', '.join(names[:MOST_NAMED])}{more}."
+    further_names = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"The event was applied, but for what is unknown here: {', '.join(names[:MOST_NAMED])}{further_names}."

@@ -31,15 +31,15 @@ class UnresolvedLineageLog:
         """Count an event for each of these, with why nothing stands for it."""
         if not reasons:
             return
-        rows = [_new_row(identity, reason, at_ms) for identity, reason in sorted(reasons.items())]
+        entries = [_new_row(identity, reason, at_ms) for identity, reason in sorted(reasons.items())]
         with writing(self._engine) as connection:
-            upsert = insert_into(connection, unresolved_lineage).values(rows)
-            counted = {
+            upsert = insert_into(connection, unresolved_lineage).values(entries)
+            new_values = {
                 "events": _ROW.events + 1,
                 "reason": upsert.excluded.reason,
                 "last_at_ms": upsert.excluded.last_at_ms,
             }
-            connection.execute(upsert.on_conflict_do_update(index_elements=["key"], set_=counted))
+            connection.execute(upsert.on_conflict_do_update(index_elements=["key"], set_=new_values))
             oldest_kept = select(_ROW.last_at_ms).order_by(_ROW.last_at_ms.desc()).offset(MOST_KEPT).limit(1)
             connection.execute(delete(unresolved_lineage).where(_ROW.last_at_ms <= oldest_kept.scalar_subquery()))
 
@@ -56,9 +56,9 @@ class UnresolvedLineageLog:
         """Return those that were named last, the newest first, and how many there are."""
         query = select(unresolved_lineage).order_by(_ROW.last_at_ms.desc(), _ROW.key).limit(limit)
         with reading(self._engine) as connection:
-            rows = connection.execute(query).all()
+            entries = connection.execute(query).all()
             total = connection.execute(select(func.count()).select_from(unresolved_lineage)).scalar_one()
-        return [_from_row(dict(row._mapping)) for row in rows], total
+        return [_from_row(dict(row._mapping)) for row in entries], total
 
 
 def _new_row(identity: Identity, reason: str, at_ms: int) -> dict[str, object]:

@@ -244,6 +244,21 @@ def test_only_completed_runs_bring_lineage_unless_the_setting_says_otherwise(
     assert answer["lineageEdgesCreated"] == 1
 
 
+def test_the_first_line_of_sparks_trace_is_the_error(mapped: httpx.Client) -> None:
+    event = run_event("FAIL")
+    event["run"]["facets"] = {"spark.exception": {"stackTrace": "SparkException: no space\n\tat org.apache.spark"}}
+    send(mapped, event)
+    (run,) = runs_of(mapped, "openlineage.spark_prod-load")
+    assert run["error"] == {"errorMessage": "SparkException: no space"}
+
+
+def test_a_dataset_is_unresolved_by_the_name_that_can_be_mapped(mapped: httpx.Client) -> None:
+    symlink = {"identifiers": [{"namespace": "file:/warehouse", "name": "default.orders", "type": "TABLE"}]}
+    send(mapped, run_event(outputs=[dataset("/warehouse/orders", "file", symlinks=symlink)]))
+    (entry,) = mapped.get("/openlineage/unresolved").json()["data"]
+    assert (entry["namespace"], entry["name"]) == ("file:/warehouse", "default.orders")
+
+
 @standards.needs_standards
 def test_answers_are_as_upstream_publishes_them(mapped: httpx.Client) -> None:
     schema_path = "api/lineage/openlineage/openLineageResponse.json"

@@ -88,7 +88,7 @@ class DatasetAssets:
                 if asset is None:
                     continue
                 if asset.is_deleted:
-                    raise UnresolvedPart(dataset.identifier, f"{asset.entity_type} {spelling} is deleted")
+                    raise UnresolvedPart(dataset.identifiers()[0], f"{asset.entity_type} {spelling} is deleted")
                 if self.record.permit.may(Operation.VIEW_BASIC, asset.entity_type, asset.document):
                     return asset
         return None
@@ -96,9 +96,9 @@ class DatasetAssets:
     def _created_table(self, dataset: EventDataset) -> Stored:
         place = next((one for one in self._places(dataset) if one.entity_type == "table"), None)
         if place is None:
-            raise UnresolvedPart(dataset.identifier, self._reason_without_place(dataset))
+            raise UnresolvedPart(dataset.identifiers()[0], self._reason_without_place(dataset))
         if not self.mapping.creates:
-            raise UnresolvedPart(dataset.identifier, f"there is no table {place.fqn}")
+            raise UnresolvedPart(dataset.identifiers()[0], f"there is no table {place.fqn}")
         service, database, schema, table = place.names
         schema_facet = dataset.description.fields_facet
         database_fqn, schema_fqn = fqn.join((service, database)), fqn.join((service, database, schema))
@@ -114,7 +114,7 @@ class DatasetAssets:
         except Collision:
             raise
         except TocsinError as error:
-            raise UnresolvedPart(dataset.identifier, error.message) from error
+            raise UnresolvedPart(dataset.identifiers()[0], error.message) from error
         mark = {"namespace": dataset.namespace, "name": dataset.name}
         self.record.transaction.attachments.put(write_result.document["id"], BROUGHT, mark)
         return self._find("table", write_result.document["id"])
@@ -137,9 +137,10 @@ class DatasetAssets:
         return None
 
     def _reason_without_place(self, dataset: EventDataset) -> str:
-        if all(self._target_of(one.namespace) is None for one in dataset.identifiers()):
-            return f"the namespace {dataset.namespace} is mapped to no service"
-        return f"{dataset.name} is no name of an asset in the service of {dataset.namespace}"
+        identifiers = dataset.identifiers()
+        if all(self._target_of(one.namespace) is None for one in identifiers):
+            return f"the namespace {identifiers[0].namespace} is mapped to no service"
+        return f"{identifiers[0].name} is no name of an asset in the service of its namespace"
 
     def _is_brought(self, asset: Stored) -> bool:
         return self.record.transaction.attachments.get(asset.id, BROUGHT) is not None

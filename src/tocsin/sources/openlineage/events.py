@@ -246,11 +246,18 @@ class ErrorFacet(_EventPart):
     message: _Text | None = None
 
 
+class ExceptionFacet(_EventPart):
+    """Why a run of Spark failed, in Spark's own facet: the first line of the trace says it."""
+
+    stack_trace: str | None = None
+
+
 class RunFacets(_EventPart):
     """What is known of a run."""
 
     parent: ParentFacet | None = None
     error_message: ErrorFacet | None = None
+    spark_exception: Annotated[ExceptionFacet | None, Field(alias="spark.exception")] = None
 
 
 class EventRun(RunName):
@@ -266,7 +273,12 @@ class EventRun(RunName):
     @property
     def error(self) -> str | None:
         """Return why it failed, as far as it says so."""
-        return self.facets.error_message.message if self.facets and self.facets.error_message else None
+        if self.facets is None:
+            return None
+        if self.facets.error_message is not None:
+            return self.facets.error_message.message
+        trace = self.facets.spark_exception.stack_trace if self.facets.spark_exception else None
+        return trace.partition("\n")[0] if trace else None
 
 
 _Datasets = Annotated[tuple[EventDataset, ...] | None, Field(max_length=MOST_DATASETS)]
@@ -308,9 +320,9 @@ class LineageEvent(_EventPart):
         return self.outputs or ((self.dataset,) if self.dataset else ())
 
     def identifiers(self) -> set[Identifier]:
-        """Return the names of its job and of all its datasets, without their symlinks."""
-        parts = [*self.sources, *self.targets, *((self.job,) if self.job else ())]
-        return {part.identifier for part in parts}
+        """Return all names of its job and its datasets."""
+        dataset_names = {name for dataset in (*self.sources, *self.targets) for name in dataset.identifiers()}
+        return dataset_names | ({self.job.identifier} if self.job else set())
 
 
 def milliseconds_of(moment: datetime) -> int:

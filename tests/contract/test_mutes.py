@@ -105,6 +105,43 @@ def test_kinds_actors_and_everything_are_muted_by_oneself_alone_and_explained(
         assert client.get(path).json()["data"] == []
 
 
+def test_an_explanation_says_what_will_become_of_a_mail_that_waits(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    assign_owners(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL)
+    path, everything = f"/users/{ann}/mutes", {"kind": "everything"}
+    with client:
+        client.put(path, json=everything)
+        muted_event = describe(administrator, orders, "quiet")
+        notify_all(sqlite_engine)
+
+        def answers(event: str) -> tuple[str, str]:
+            """Return what Ann is told, and what the administrator is."""
+            readers = (client, administrator)
+            explanations = [explanation_of(reader, event, user="ann", subscription="Mail") for reader in readers]
+            return str(explanations[0]["answer"]), str(explanations[1]["answer"])
+
+        text, text_of_other = answers(muted_event)
+        assert text.startswith(
+            "No: you were not notified in the app (not shown: you muted everything permanently) or by"
+        )
+        assert "(will not be sent: you muted everything permanently), although you own it" in text
+        assert "(will not be sent: the recipient muted everything permanently), although ann" in text_of_other
+        client.delete(f"{path}/everything")
+        text, _ = answers(muted_event)
+        assert text.startswith("Yes: you were notified by mail at ") and "(not delivered yet, 0 attempts)" in text
+        assert text.endswith("; but not in the app (not shown: you muted everything permanently).")
+        loud_event = describe(administrator, orders, "loud")
+        notify_all(sqlite_engine)
+        assert "will not" not in answers(loud_event)[0]
+        client.put(path, json=everything)
+        text, _ = answers(loud_event)
+        assert text.startswith("Yes: you were notified in the app at ") and "but not by mail at " in text
+        assert text.endswith("(will not be sent: you muted everything permanently).")
+
+
 def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

@@ -54,7 +54,7 @@ class NotificationRecord:
     """A notification as it is stored, and the names of its recipient, if that is a user.
 
     ``message`` is None for the inbox, whose row is its own. ``choice`` is what its recipient preferred when
-    it was written.
+    it was written. ``objections`` are the reasons that a waiting message will leave out, as of now: muted, for example.
     """
 
     notification: Notification
@@ -63,6 +63,7 @@ class NotificationRecord:
     user_name: str | None = None
     choice: FrequencyChoice = DEFAULT
     display_name: str | None = None
+    objections: tuple[DroppedReason, ...] = ()
 
     @property
     def shown_name(self) -> str | None:
@@ -79,6 +80,11 @@ class NotificationRecord:
     def is_muted(self) -> bool:
         """Return whether a mute of its recipient kept it back when it was written."""
         return self.choice.layer is Layer.MUTE
+
+    @property
+    def is_withheld(self) -> bool:
+        """Return whether its message waits, and will leave all of it out when it is sent."""
+        return bool(self.objections) and len({one.reason for one in self.objections}) >= len(self.notification.reasons)
 
     @property
     def who(self) -> str:

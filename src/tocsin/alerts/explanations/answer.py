@@ -234,24 +234,30 @@ def _yes_answer(
     person: Person, notified: Sequence[NotificationRecord], event: ChangeEvent, reader: ExplanationReader
 ) -> str:
     context = explained_context(event, reader)
-    ways = [f"{phrase_of(one.notification.channel)} {_became(one, event, reader)}" for one in notified]
+    silent_ways = [_way_text(one, event, reader) for one in notified if _is_kept_back(one)]
+    told_ways = [_way_text(one, event, reader) for one in notified if not _is_kept_back(one)]
     name = None if reader.is_of(person.id) else person.shown_name
     because = "; ".join(
         dict.fromkeys(
             reason.sentence(name, context=context, receiver=RECEIVERS.get(record.notification.channel, "address"))
-            for record in notified
+            for record in ([one for one in notified if not _is_kept_back(one)] or notified)
             for reason in record.reasons or record.notification.reasons
         )
     )
     who = "you were" if name is None else f"{name} was"
-    if all(map(_is_kept_back, notified)):
-        return f"No: {who} not notified {' or '.join(ways)}, although {because}."
-    return f"Yes: {who} notified {' and '.join(ways)}, because {because}."
+    if not told_ways:
+        return f"No: {who} not notified {' or '.join(silent_ways)}, although {because}."
+    but_not = f"; but not {' or '.join(silent_ways)}" if silent_ways else ""
+    return f"Yes: {who} notified {' and '.join(told_ways)}, because {because}{but_not}."
 
 
 def _is_kept_back(record: NotificationRecord) -> bool:
-    """Return whether nothing of a stored notification reached its recipient, because none of its reasons may."""
-    return record.is_off or bool(record.dropped_reasons and not record.reasons)
+    """Return whether nothing of a stored notification reaches its recipient, because none of its reasons may."""
+    return record.is_off or record.is_withheld or bool(record.dropped_reasons and not record.reasons)
+
+
+def _way_text(record: NotificationRecord, event: ChangeEvent, reader: ExplanationReader) -> str:
+    return f"{phrase_of(record.notification.channel)} {_became(record, event, reader)}"
 
 
 def _name_and_is(person: Person, reader: ExplanationReader) -> str:
@@ -268,8 +274,10 @@ def _became(record: NotificationRecord, event: ChangeEvent, reader: ExplanationR
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if _is_kept_back(record):
-        stops = "; ".join(dict.fromkeys(one.says for one in record.dropped_reasons))
-        return f"{at} (not sent: {to_recipient(stops) if reader.is_of(record.notification.recipient_id) else stops})"
+        drops = record.objections if record.is_withheld else record.dropped_reasons
+        stops = "; ".join(dict.fromkeys(one.says for one in drops))
+        because = to_recipient(stops) if reader.is_of(record.notification.recipient_id) else stops
+        return f"{at} ({'will not be' if record.is_withheld else 'not'} sent: {because})"
     tries = count_text(record.message.attempt_count, "attempt")
     status = record.message.status
     if status == MessageStatus.QUEUED.value:

@@ -7,6 +7,7 @@ Next: ``alerts/explanations/answer.py``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
+from tocsin.model.message import DroppedReason
 from tocsin.model.notification_draft import head_of
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
@@ -144,6 +146,17 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     )
     names, event = _destination_names(records, caller), _named_event(question, caller)
     return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible, names, event)
+
+
+def _with_objections(records: Sequence[NotificationRecord], caller: Caller) -> list[NotificationRecord]:
+    """Return records with what their waiting messages will leave out when they are due, as of now."""
+    stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
+    objections: dict[str, list[DroppedReason]] = defaultdict(list)
+    for dispatch in stores.next_digests.unsent({one.message.id for one in records if one.message}):
+        _, drops = stores.permitted.permitted_part(dispatch, now_ms=max(now_ms, dispatch.message.due_at_ms))
+        for drop in drops:
+            objections[drop.notification_id].append(drop)
+    return [replace(one, objections=tuple(objections[one.notification.id])) for one in records]
 
 
 def _named_event(question: ExplanationScope, caller: Caller) -> ChangeEvent:
@@ -399,7 +412,8 @@ def _visible_records(
         and (me.is_admin or record.notification.recipient_id == me.id or any(record.names(own) for own in editable_ids))
     ]
     is_whole = len(records) < MOST_RECORDS or alert is not None or not me.is_admin
+    judged_records = visible_records if question.person is None else _with_objections(visible_records, caller)
     count = len(visible_records) if is_whole else caller.parts.alert_stores.records.count(question.logged.offset)
     return tuple(
-        sorted(visible_records, key=lambda record: (record.notification.channel, record.notification.recipient))
+        sorted(judged_records, key=lambda record: (record.notification.channel, record.notification.recipient))
     ), count

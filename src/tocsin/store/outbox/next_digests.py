@@ -1,10 +1,11 @@
-"""Messages that wait for their time and take more until then: the next digests of a person.
+"""Messages that wait for their time: the next digests of a person, and those that an explanation names.
 
 Next: ``server/alerts/next_digest.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import fields
 
 from sqlalchemy import Engine, select
@@ -14,6 +15,7 @@ from tocsin.model.channels import WORDED
 from tocsin.model.message import Message, MessageStatus
 from tocsin.model.preferences import zone_of
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import message
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.preferences import find_preferences, recipients_of
@@ -21,6 +23,7 @@ from tocsin.store.outbox.preferences import find_preferences, recipients_of
 MOST_DIGESTS = 10
 """Most messages that are shown of a person: each is composed as a whole."""
 
+_UNSENT = (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value)
 _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 
 
@@ -39,6 +42,13 @@ class NextDigests:
             query = query.where(message.c.recipient_id == user_id, message.c.channel.in_(sorted(WORDED)))
             query = query.order_by(message.c.due_at_ms, message.c.id).limit(MOST_DIGESTS)
             messages = [Message(*row) for row in connection.execute(query)]
+        return self._messages.dispatches(messages) if messages else []
+
+    def unsent(self, message_ids: Collection[str]) -> list[Dispatch]:
+        """Return those of these messages that wait to be sent, also again after a failure; it changes nothing."""
+        query = select(*_COLUMNS).where(message.c.status.in_(_UNSENT))
+        with reading(self._engine) as connection:
+            messages = [Message(*row) for row in rows_by_key(connection, query, message.c.id, message_ids)]
         return self._messages.dispatches(messages) if messages else []
 
     def zone_of(self, user_id: str) -> str | None:

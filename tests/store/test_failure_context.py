@@ -9,6 +9,7 @@ from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
+from tocsin.alerts.incident_merging import dismiss_cause
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.dispatch import (
     DefinitionRunbook,
@@ -24,7 +25,9 @@ from tocsin.delivery.wording.surroundings import is_deletion
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
+from tocsin.store.database.engine import reading
 from tocsin.store.outbox.failure_messages import FailureMessages, place_of
+from tocsin.store.outbox.failure_roots import roots_at
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
@@ -173,6 +176,41 @@ def test_a_failure_names_the_incident_upstream_that_probably_caused_it(store_eng
     assert (messages.context_of(first).causes, messages.context_of(second).causes) == ((), (cause,))
     seen_names = Permitted(store_engine).names_seen(second, [cause.failing, cause.asset])
     assert seen_names == (cause.failing, cause.asset)
+
+
+def test_a_failure_names_no_cause_that_people_have_dismissed_for_its_incident(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed")
+    company.table("totals", owners=[{"type": "user", "name": "ana"}])
+    ends = {
+        side: {"type": "table", "id": company.ids[name]}
+        for side, name in (("fromEntity", "orders"), ("toEntity", "totals"))
+    }
+    company.writes.put_edge(ends, actor=company.actor("ana"))
+    company.test_case("totals", "late")
+    company.result("totals", "Failed", "late")
+    notify_all(store_engine)
+    effect, cause = (AlertIncidentLog(store_engine).find(name) for name in ("INC-2", "INC-1"))
+    assert effect is not None and cause is not None
+
+    def causes_of(dispatch: Dispatch) -> list[str]:
+        place = place_of(dispatch)
+        with reading(store_engine) as connection:
+            roots = roots_at(connection, [place])[place]
+        names = [cause.incident for cause in FailureMessages(store_engine).context_of(dispatch).causes]
+        assert len(roots) == 1 + len(names), "the inbox groups alike"
+        return names
+
+    *_, first = dispatches_of(company)
+    assert causes_of(first) == ["INC-1"]
+    company.writes.within(lambda record: dismiss_cause(record, effect.id, cause.id), actor=company.actor("ben"))
+    assert causes_of(first) == []
+    company.result("totals", "Failed", "late")
+    (later,) = dispatches_of(company)
+    assert causes_of(later) == [], "a later failure of the same incident"
+    company.result("totals", "Success", "late")
+    company.result("totals", "Failed", "late")
+    (next_failure,) = dispatches_of(company)
+    assert causes_of(next_failure) == ["INC-1"], "the next incident has its own causes"
 
 
 def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_alert(store_engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""``tocsin incidents``: incidents of what fails: list, show, acknowledge, assign, resolve, comment, merge, split."""
+"""``tocsin incidents``: incidents of what fails: list, show, acknowledge, assign, resolve, comment, merge, dismiss."""
 
 from __future__ import annotations
 
@@ -170,6 +170,23 @@ def split(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> No
     with Client() as client:
         incident = client.split_incident(name, comment=comment)
     _say(incident, "stands for itself", as_json=as_json)
+
+
+@app.command("dismiss-cause")
+def dismiss_cause(
+    name: Name,
+    cause: Annotated[str, typer.Argument(metavar="CAUSE", help="Number of the incident that did not cause it.")],
+    *,
+    comment: Comment = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say that another incident did not cause this one: neither it nor messages name CAUSE any longer.
+
+    Example: tocsin incidents dismiss-cause INC-8 INC-3 --comment "the feed was late before"
+    """
+    with Client() as client:
+        incident = client.dismiss_incident_cause(name, cause, comment=comment)
+    _say(incident, f"was not caused by {cause}", as_json=as_json)
 
 
 def _say(incident: Document, outcome: str, *, as_json: bool) -> None:

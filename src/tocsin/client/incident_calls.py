@@ -53,6 +53,11 @@ def split_incident(name: str, *, comment: str | None = None) -> ApiCall[Document
     return _incident(name, "split", comment)
 
 
+def dismiss_incident_cause(name: str, cause: str, *, comment: str | None = None) -> ApiCall[Document]:
+    """Say that another incident did not cause this one: it is no longer named as its cause."""
+    return _incident(name, "dismiss-cause", comment, cause=cause)
+
+
 def _incident(name: str, action: str, comment: str | None, **fields: Document | str) -> ApiCall[Document]:
     body = {**fields, **({"comment": comment} if comment else {})}
     return ApiCall("PUT", f"{_path(name)}/{action}", read_document, body=body)

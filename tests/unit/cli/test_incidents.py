@@ -95,5 +95,14 @@ def test_an_incident_is_merged_and_split(run: Run, small_server: SmallServer) ->
     assert ("parts: INC-8" in output, "ana merged it with INC-8" in output) == (True, True)
 
 
+def test_a_cause_is_dismissed(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("PUT", f"{API}/INC-7/dismiss-cause", ONE)
+    arguments = ("incidents", "dismiss-cause", "INC-7", "INC-3")
+    assert run(*arguments, "--comment", "it was late before").out == "INC-7 was not caused by INC-3.\n"
+    assert small_server.requests[-1].body == {"cause": "INC-3", "comment": "it was late before"}
+    assert json.loads(run(*arguments, "--json").out) == ONE
+    assert small_server.requests[-1].body == {"cause": "INC-3"}
+
+
 def test_an_incident_that_is_not_there_ends_with_three(run: Run) -> None:
     assert run("incidents", "show", "INC-9").code == 3

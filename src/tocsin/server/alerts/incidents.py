@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tocsin.access.incident_rights import may_change_incident, may_edit_table
-from tocsin.alerts.incident_merging import dismissed_causes
 from tocsin.delivery.wording.timelines import incident_sentence
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
@@ -98,17 +97,9 @@ def _related_incidents(incidents: Sequence[AlertIncident], caller: Caller) -> _R
     return _Related({one.id: one for one in visible_incidents(caller, [*leads.values(), *parts]) if one is not None})
 
 
-def causes_json(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
-    """Return the incidents upstream that probably caused one: those whose asset, and what it tests, is visible.
-
-    Those of which people said that they are not its cause are left out.
-    """
-    dismissed_ids = dismissed_causes(steps, incident.lead_id)
-    causes = [
-        cause
-        for cause in caller.parts.alert_stores.related_incidents.causes_of_incident(incident)
-        if cause.incident.lead_id not in dismissed_ids
-    ]
+def causes_json(incident: AlertIncident, caller: Caller) -> list[Document]:
+    """Return the incidents upstream that probably caused one: those whose asset, and what it tests, is visible."""
+    causes = caller.parts.alert_stores.related_incidents.causes_of_incident(incident)
     shown_incidents = [one for one in visible_incidents(caller, [cause.incident for cause in causes]) if one]
     standing = caller.parts.access.standing.of({cause.asset_id for cause in causes})
     assets = {one: {"id": one, "type": kind} for one, (kind, _) in standing.items()}

@@ -1,7 +1,7 @@
 """Incidents upstream of a failure that last at the same time: what probably caused it.
 
 Lineage counts as it is now; what was soft-deleted when a failure began fed nothing. What lies farthest upstream comes
-first, of several the oldest.
+first, of several the oldest. What people have dismissed as the cause of an incident is none of its failures.
 Next: ``store/outbox/failure_messages.py``, ``server/alerts/incidents.py``.
 """
 
@@ -14,9 +14,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.flow.resolve.directory import NO_END
-from tocsin.model.alert_incident import AlertIncident, IncidentStatus
+from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
 from tocsin.store.catalogue.alerts.incidents import ended_offset, incident_of
-from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import lineage_edge
@@ -27,7 +27,7 @@ from tocsin.store.recipients.subject_assets import find_subject_assets
 _MOST_INCIDENTS = 1_000
 """So many incidents are looked through, the newest."""
 
-_ROW, _EDGE = alert_incident.c, lineage_edge.c
+_ROW, _STEP, _EDGE = alert_incident.c, alert_incident_step.c, lineage_edge.c
 
 
 class FailureTime(NamedTuple):
@@ -43,6 +43,20 @@ class Cause(NamedTuple):
 
     incident: AlertIncident
     asset_id: str
+
+
+class _Dismissal(NamedTuple):
+    """That another incident is not the cause of the incident of an asset, which lasts between two offsets."""
+
+    entity_id: str
+    since: int
+    until: int | None
+    other_id: str
+
+    def concerns(self, failure: FailureTime, cause_id: str) -> bool:
+        """Return whether a failure belongs to the incident, and the other one is of that id."""
+        is_of_incident = self.entity_id == failure.entity_id and self.since <= failure.since <= (self.until or NO_END)
+        return is_of_incident and self.other_id == cause_id
 
 
 class RelatedIncidents:
@@ -67,18 +81,30 @@ def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict
     if not any(upstream.values()):
         return {failure: [] for failure in failures}
     candidates = _candidates(connection, min(failure.until for failure in failures))
+    dismissals = _dismissals_of(connection, failures)
     assets = find_subject_assets(connection, {incident.entity_id for incident, _ in candidates})
     return {
         failure: _farthest_first(
             [
                 Cause(incident, assets.of(incident.entity_id))
                 for incident, end_offset in candidates
-                if incident.opened_offset <= failure.until and failure.since <= end_offset
+                if incident.opened_offset <= failure.until
+                and failure.since <= end_offset
+                and not any(one.concerns(failure, incident.id) for one in dismissals)
             ],
             upstream[failure],
         )
         for failure in failures
     }
+
+
+def _dismissals_of(connection: Connection, failures: Collection[FailureTime]) -> list[_Dismissal]:
+    """Return what people have said is not the cause of incidents of what fails."""
+    query = select(_ROW.entity_id, _ROW.opened_offset, ended_offset(), _STEP.other_id)
+    query = query.join(alert_incident_step, _STEP.incident_id == _ROW.id)
+    query = query.where(_STEP.kind == StepKind.NOT_CAUSED.value)
+    ids = {failure.entity_id for failure in failures}
+    return [_Dismissal(*row) for row in rows_by_key(connection, query, _ROW.entity_id, ids)]
 
 
 def _farthest_first(candidates: Collection[Cause], hops: Mapping[str, int]) -> list[Cause]:

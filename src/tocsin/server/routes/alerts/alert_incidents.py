@@ -235,7 +235,7 @@ def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
     steps = caller.parts.alert_stores.incidents.steps(incident.lead_id)
     messages, is_whole = message_moments(incident, caller)
     moments = sorted([*moments_of(incident, steps, caller), *messages], key=itemgetter("timestamp"))
-    causes = causes_json(incident, steps, caller)
+    causes = causes_json(incident, caller)
     return answer(document | {"probableCauses": causes, "timeline": moments, "isWhole": is_whole})
 
 

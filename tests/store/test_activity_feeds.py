@@ -16,7 +16,7 @@ from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.tables import change_event
-from tocsin.store.eventlog.activity import Activity, FeedPage
+from tocsin.store.eventlog.activity import WINDOW, Activity, FeedPage
 from tocsin.store.eventlog.log import EventLog
 
 Feed = Callable[[FeedPage], BoundedList[LoggedEvent]]
@@ -77,12 +77,13 @@ def change_at_random(company: SmallCompany, seed: int) -> None:
                 company.describe(name, f"text {turn}", by=rng.choice(["ana", "dia"]))
 
 
+@pytest.mark.parametrize("window", [0, 12, WINDOW])
 @pytest.mark.parametrize("limit", [1, 3, 7, 200])
-def test_pages_of_a_feed_are_the_log_of_its_assets(company: SmallCompany, limit: int) -> None:
+def test_pages_of_a_feed_are_the_log_of_its_assets(company: SmallCompany, limit: int, window: int) -> None:
     change_at_random(company, limit)
     for name in ("orders", "t1", "t4"):
         follow(company, "cem", ("table", name))
-    activity, cem = Activity(company.engine), company.ids["cem"]
+    activity, cem = Activity(company.engine, window=window), company.ids["cem"]
     logged_events = walk(company, "orders", "has_rows", "t1", "t1_rows", "t4")
 
     def feed(page: FeedPage) -> BoundedList[LoggedEvent]:

@@ -1,13 +1,14 @@
 """Activity feeds: recent events around a person, a team, an asset, or a domain, newest first.
 
-Each page looks up the last event of every asset through an index; only assets with one of the newest of these can have
-an event on the page. Next: ``server/routes/notifications/activity.py``.
+A page is looked for among the newest events of all. Where they hold too few, the last event of every asset is looked up
+through an index; only assets with one of the newest of these can have an event on the page. Next: ``server/routes/notifications/activity.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from sqlalchemy import (
     CTE,
@@ -24,6 +25,7 @@ from sqlalchemy import (
 )
 
 from tocsin.flow.resolve.directory import NO_END
+from tocsin.model import fqn
 from tocsin.model.activity_feed import FeedScope
 from tocsin.model.change import FOR_ALERTS, LoggedEvent
 from tocsin.model.notification import ReasonKind
@@ -44,10 +46,17 @@ _EVENT = change_event.c
 MOST_SINCE = 50_000
 """Events of a time or later that are looked through for the first place where one can be."""
 
+WINDOW = 500
+"""Events of all entities among which a page is looked for first."""
+
+_TABLE_NAMES = 4
+"""Names of which the FQN of a table is made: service, database, schema, table."""
+
 _MOST_ENTITIES = 10_000
 """Entities whose events are looked at in one turn."""
 
-_Ids = Select[tuple[str]] | CompoundSelect[tuple[str]]
+_IdQuery = Select[tuple[str]]
+_Ids = _IdQuery | CompoundSelect[tuple[str]]
 
 
 @dataclass(frozen=True)
@@ -82,10 +91,13 @@ class FeedPage:
 
 
 class Activity:
-    """What happens around people, teams and assets, in one store."""
+    """What happens around people, teams and assets, in one store.
 
-    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
-        self._engine, self._page_bytes = engine, page_bytes
+    A page is looked for among the newest ``window`` events of all first.
+    """
+
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None, window: int = WINDOW) -> None:
+        self._engine, self._page_bytes, self._window = engine, page_bytes, window
 
     def of_person(self, user_id: str, page: FeedPage, scope: FeedScope = FeedScope.ALL) -> BoundedList[LoggedEvent]:
         """Return events of what a person follows and owns, and what they were told of in the app, or would have been.
@@ -99,19 +111,19 @@ class Activity:
             FeedScope.OWNED: [owned],
             FeedScope.ALL: [following, owned],
         }[scope]
-        return self._read(page, with_parts(direct_ids), _told_offsets(user_id, scope, page))
+        return self._read(page, direct_ids, _told_offsets(user_id, scope, page))
 
     def of_team(self, team_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
         """Return events of what a team and the teams below it own."""
         owned = select(ownership.c.entity_id).where(ownership.c.owner_id.in_(_teams_below(team_id)))
-        return self._read(page, with_parts([owned]))
+        return self._read(page, [owned])
 
     def of_entity(self, entity_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
         """Return events of an entity and of what lies below it or, if it is a domain or data product, is in it.
 
         Of these, the ``_MOST_ENTITIES`` that changed last are looked at.
         """
-        return self._read(page, with_parts([_within(entity_id)]))
+        return self._read(page, [_within(entity_id)])
 
     def of_itself(self, entity_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
         """Return events of an entity alone."""
@@ -137,13 +149,13 @@ class Activity:
             )
 
     def _read(
-        self, page: FeedPage, ids: _Ids, told_offsets: Select[tuple[int]] | None = None
+        self, page: FeedPage, queries: Sequence[_IdQuery], told_offsets: Select[tuple[int]] | None = None
     ) -> BoundedList[LoggedEvent]:
-        """Return events of these entities, and at these offsets."""
+        """Return events of the entities whose ids these queries answer, of their parts, and at these offsets."""
         with reading(self._engine) as connection:
             from_offset = _first_offset(connection, page.since_ms) if page.since_ms else 0
             offsets = {
-                *_newest_offsets(connection, ids, replace(page, from_offset=from_offset)),
+                *_newest_offsets(connection, queries, replace(page, from_offset=from_offset), self._window),
                 *(() if told_offsets is None else connection.scalars(told_offsets)),
             }
             newest = sorted(offsets, reverse=True)[: page.limit]
@@ -164,13 +176,17 @@ def _first_offset(connection: Connection, since_ms: int) -> int:
     return 0 if count > MOST_SINCE else NO_END if first is None else int(first)
 
 
-def _newest_offsets(connection: Connection, ids: _Ids, page: FeedPage) -> list[int]:
+def _newest_offsets(connection: Connection, queries: Sequence[_IdQuery], page: FeedPage, window: int) -> list[int]:
     """Return the offsets of the newest events of these entities, at least as many as the page takes if there are.
 
-    The newest events of all are events of those entities whose newest one is among the newest. What the page leaves out
-    is known only then, so that another turn may follow, of more entities.
+    Those who follow much find their page among the newest events of all. For others the newest event of each entity is
+    looked up: the newest events are events of those entities whose newest one is among the newest. What the page leaves
+    out is known only then, so that another turn may follow, of more entities.
     """
-    offsets: list[int] = []
+    offsets = _offsets_in_window(connection, queries, page, window)
+    if len(offsets) == page.limit:
+        return offsets
+    offsets, ids = [], with_parts(queries)
     below, entity_count = NO_END if page.below is None else page.below, page.limit
     while len(offsets) < page.limit:
         newest = _newest_of_each(ids, page.selective_conditions(), below).limit(entity_count)
@@ -184,6 +200,30 @@ def _newest_offsets(connection: Connection, ids: _Ids, page: FeedPage) -> list[i
         offsets += connection.scalars(below_last.order_by(_EVENT.log_offset.desc()).limit(page.limit))
         below, entity_count = since, min(16 * entity_count, _MOST_ENTITIES)
     return offsets
+
+
+def _offsets_in_window(connection: Connection, queries: Sequence[_IdQuery], page: FeedPage, window: int) -> list[int]:
+    """Return the offsets of the newest events of these entities and their parts among the newest ``window`` of all."""
+    below, test = NO_END if page.below is None else page.below, entity.alias("feed_test").c
+    newest = select(_EVENT.log_offset).where(_EVENT.log_offset < below).order_by(_EVENT.log_offset.desc())
+    newest_events = newest.limit(window).subquery("newest_event")
+    query = (
+        select(_EVENT.log_offset, _EVENT.entity_id, test.fqn, thread.c.about_id)
+        .join(newest_events, newest_events.c.log_offset == _EVENT.log_offset)
+        .outerjoin(test.id.table, (test.id == _EVENT.entity_id) & (test.entity_type == "testCase"))
+        .outerjoin(thread, thread.c.id == _EVENT.entity_id)
+        .where(*page.conditions())
+    )
+    events = connection.execute(query.order_by(_EVENT.log_offset.desc())).all()
+    tables_by_test = {event.fqn: fqn.join(fqn.split(event.fqn)[:_TABLE_NAMES]) for event in events if event.fqn}
+    is_table = (entity.c.entity_type == "table") & is_one_of(connection, entity.c.fqn, set(tables_by_test.values()))
+    ids_by_table = {row.fqn: row.id for row in connection.execute(select(entity.c.id, entity.c.fqn).where(is_table))}
+    assets = [(event.entity_id, event.about_id, ids_by_table.get(tables_by_test.get(event.fqn))) for event in events]
+    wanted_ids = union_all(*queries).subquery("wanted").c.entity_id
+    is_asset = is_one_of(connection, wanted_ids, {asset for ids in assets for asset in ids if asset is not None})
+    followed_ids = set(connection.scalars(select(wanted_ids).where(is_asset)))
+    offsets = (event.log_offset for event, ids in zip(events, assets, strict=True) if not followed_ids.isdisjoint(ids))
+    return list(islice(offsets, page.limit))
 
 
 def _newest_of_each(ids: _Ids, conditions: Sequence[ColumnElement[bool]], below: int) -> Select[tuple[str, int]]:
@@ -209,7 +249,7 @@ def _told_offsets(user_id: str, scope: FeedScope, page: FeedPage) -> Select[tupl
     return query.where(*page.conditions()).order_by(column.log_offset.desc()).limit(page.limit)
 
 
-def with_parts(queries: Sequence[Select[tuple[str]]]) -> _Ids:
+def with_parts(queries: Sequence[_IdQuery]) -> _Ids:
     """Return the query for the ids of entities, of the tests of those that are tables, and of their threads."""
     ids = union_all(*queries).cte("feed_asset")
     table, test = entity.alias("feed_table").c, entity.alias("feed_test").c

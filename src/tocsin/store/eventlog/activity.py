@@ -1,7 +1,8 @@
 """Activity feeds: recent events around a person, a team, an asset, or a domain, newest first.
 
 A page is looked for among the newest events of all. Where they hold too few, the last event of every asset is looked up
-through an index; only assets with one of the newest of these can have an event on the page. Next: ``server/routes/notifications/activity.py``.
+through an index; only assets with one of the newest of these can have an event on the page.
+Next: ``server/routes/notifications/activity.py``.
 """
 
 from __future__ import annotations

@@ -1,46 +1,52 @@
-"""Every page of the web application, in both themes, judged by axe-core; and its width on the narrowest phone."""
+"""Every page of the web application, in both themes, judged by axe-core; and its width on the narrowest phone.
+
+The addresses come from the router; the tabs of a page are visited after it.
+"""
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.serving import Served, table, warehouse
+from sqlalchemy import Engine
+from tests.browser.stories import tell
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+from tests.serving import Served, warehouse
 
 AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
-ADDRESSES = (
-    "/",
-    "/inbox",
-    "/explore",
-    "/explore?q=orders",
-    "/following",
-    "/alerts",
-    "/alerts/new",
-    "/alerts/ActivityFeedAlert",
-    "/alerts/templates",
-    "/incidents",
-    "/changes",
-    "/changes/new",
-    "/components",
-    "/events",
-    "/events/sql",
-    "/governance",
-    "/governance/glossaries",
-    "/governance/rights",
-    "/admin",
-    "/admin/people",
-    "/admin/bots",
-    "/settings/notifications",
-    "/settings/sessions",
-    "/table/warehouse.shop.public.orders",
-    "/table/warehouse.shop.public.orders/activity",
-    "/table/warehouse.shop.public.orders/lineage",
-    "/table/warehouse.shop.public.orders/versions",
-    "/table/warehouse.shop.public.orders/discussion",
-    "/alerts/no-such-alert",
-)
+ROUTES = Path(__file__).resolve().parents[2] / "web/src/app/routes.ts"
+ORDERS = "/table/pg.store.public.orders"
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "/inbox/:id": ("/inbox/{entry}", "/inbox/no-such-entry"),
+    "/searches/:id": ("/searches/{search}", "/searches/no-such-search"),
+    "/incidents/:number": ("/incidents/INC-1", "/incidents/INC-9"),
+    "/settings/:page": ("/settings/notifications", "/settings/no-such-page"),
+    "/events/:id": ("/events/{event}", "/events/no-such-event"),
+    "/governance/:part": ("/governance/teams",),
+    "/governance/:part/:fqn": (
+        "/governance/teams/tills",
+        "/governance/roles/DataConsumer",
+        "/governance/policies/DataConsumerPolicy",
+        "/governance/classifications/PII",
+        "/governance/domains/no-such-domain",
+    ),
+    "/admin/:part": ("/admin/people", "/admin/no-such-page"),
+    "/changes/:number": ("/changes/CR-1", "/changes/CR-9"),
+    "/alerts/:name/edit": ("/alerts/Broken/edit",),
+    "/alerts/:name": ("/alerts/Broken", "/alerts/no-such-alert"),
+    "/alerts/:name/:tab": ("/alerts/Broken/history",),
+    "/:type/:fqn": (ORDERS, "/pipeline/airflow.load", "/user/ana", "/team/shop", "/table/no.such.table"),
+    "/:type/:fqn/:tab": (f"{ORDERS}/activity", "/pipeline/airflow.load/tests", f"{ORDERS}/no-such-part"),
+    "/:type/:fqn/:tab/:range": (f"{ORDERS}/versions/0.1..0.2",),
+}
+"""Addresses of the pages that the router has under names; the tabs that those show are visited, too."""
+MORE = ("/explore?q=orders", "/explore?q=no-such-name", "/incidents?state=resolved", "/no-such-page")
 NARROWEST = 320
 _CONTROLS = """() => {
   const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')];
@@ -59,24 +65,53 @@ _STOP = """() => {
   return { number: Number(element.dataset.number ?? -1), text: element.outerHTML.slice(0, 120), isVisible };
 }"""
 
+_TABS = """() =>
+  [...document.querySelectorAll('main nav:has([aria-current]) a[href^="/"]')].map((each) => each.getAttribute('href'))
+"""
+
+
+def _paths() -> list[str]:
+    """Return the paths of the router, with names in place of what varies."""
+    return re.findall(r"path: '([^']+)'", ROUTES.read_text())
+
+
+def _addresses() -> list[str]:
+    return [address for path in _paths() for address in EXAMPLES.get(path, (path,))] + list(MORE)
+
+
+def _section_of(address: str) -> str:
+    return re.split(r"[/?]", address)[1] or "home"
+
+
+SECTIONS = sorted({_section_of(address) for address in _addresses()})
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make web-check gets it (Node 20.19)"),
 ]
 
 
-def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(browser: Browser, served: Served) -> None:
+def test_every_page_that_has_a_name_in_its_address_has_an_example() -> None:
+    assert {path for path in _paths() if ":" in path} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(
+    browser: Browser, served: Served, sqlite_engine: Engine, section: str
+) -> None:
     """In the dark theme only what colours decide is judged again."""
-    with served.administrator() as client:
-        warehouse(client)
-        table(client, "customers", description="Who **buys**.")
+    ids = _company(served, sqlite_engine)
     context = browser.new_context(base_url=served.url)
     page = context.new_page()
     page.goto("/")
     page.get_by_role("button", name="Log in", exact=True).wait_for()
-    faults = [f"log-in: {fault}" for fault in _faults_on(page)]
+    faults = [f"log-in: {fault}" for fault in _faults_on(page)] if section == SECTIONS[0] else []
     log_in_as_administrator(page, served)
-    for address in ADDRESSES:
+    waiting = [address.format(**ids) for address in _addresses() if _section_of(address) == section]
+    visited: set[str] = set()
+    while waiting:
+        address = waiting.pop()
+        visited.add(address)
         page.goto(address)
         page.locator("main h1").first.wait_for()
         page.wait_for_load_state("networkidle")
@@ -85,10 +120,20 @@ def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(browser: Br
         if page.evaluate("document.documentElement.scrollWidth") > NARROWEST:
             faults.append(f"{address}: wider than {NARROWEST} px")
         page.set_viewport_size({"width": 1280, "height": 900})
+        waiting += [tab for tab in page.evaluate(_TABS) if tab not in visited and tab not in waiting]
+    context.close()
+    assert not faults, "\n".join(faults)
+
+
+def test_every_component_is_reached_by_tab_and_shows_that_it_is(browser: Browser, served: Served) -> None:
+    context = browser.new_context(base_url=served.url)
+    page = context.new_page()
+    page.goto("/")
+    log_in_as_administrator(page, served)
     page.goto("/components")
     page.get_by_role("button", name="Open a dialog").wait_for()
     page.wait_for_load_state("networkidle")
-    faults += [f"/components: {fault}" for fault in _faults_by_keyboard(page)]
+    faults = _faults_by_keyboard(page)
     context.close()
     assert not faults, "\n".join(faults)
 
@@ -129,3 +174,25 @@ def _faults_on(page: Page) -> list[str]:
         f"{violation['id']}: {', '.join(str(node['target'][0]) for node in violation['nodes'][:3])}"
         for violation in violations
     ]
+
+
+def _company(served: Served, engine: Engine) -> dict[str, str]:
+    """Write what the pages show; return the ids that addresses name."""
+    company = SmallCompany(engine)
+    company.describe("orders", "What was **bought**.")
+    company.pipeline("load")
+    to = {"category": "Owners", "type": "ActivityFeed"}
+    company.alert("Broken", [to], "pipelineStatus == 'Failed'", poll_interval_s=0)
+    company.run("load", "Failed")
+    notify_all(engine)
+    with served.administrator() as client:
+        me = client.get("/users/loggedInUser").json()["id"]
+        saved = client.post(f"/users/{me}/searches", json={"query": "orders"})
+        assert saved.status_code == 201, saved.text
+        entity = {"type": "table", "fullyQualifiedName": "pg.store.public.orders"}
+        body = {"entity": entity, "kind": "removal", "column": "email", "date": int(time.time() * 1000) + 86_400_000}
+        assert client.post("/changes", json=body | {"why": "It moves."}).status_code == 201
+        warehouse(client)
+        event = tell(served, engine, me, "customers")
+        entry = client.get(f"/users/{me}/notifications").json()["data"][0]["id"]
+    return {"search": saved.json()["search"]["id"], "event": event, "entry": entry}

@@ -108,10 +108,10 @@ def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(
     faults = [f"log-in: {fault}" for fault in _faults_on(page)] if section == SECTIONS[0] else []
     log_in_as_administrator(page, served)
     waiting = [address.format(**ids) for address in _addresses() if _section_of(address) == section]
-    visited: set[str] = set()
+    visited_addresses: set[str] = set()
     while waiting:
         address = waiting.pop()
-        visited.add(address)
+        visited_addresses.add(address)
         page.goto(address)
         page.locator("main h1").first.wait_for()
         page.wait_for_load_state("networkidle")
@@ -120,7 +120,7 @@ def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(
         if page.evaluate("document.documentElement.scrollWidth") > NARROWEST:
             faults.append(f"{address}: wider than {NARROWEST} px")
         page.set_viewport_size({"width": 1280, "height": 900})
-        waiting += [tab for tab in page.evaluate(_TABS) if tab not in visited and tab not in waiting]
+        waiting += [tab for tab in page.evaluate(_TABS) if tab not in visited_addresses and tab not in waiting]
     context.close()
     assert not faults, "\n".join(faults)
 
@@ -187,12 +187,12 @@ def _company(served: Served, engine: Engine) -> dict[str, str]:
     notify_all(engine)
     with served.administrator() as client:
         me = client.get("/users/loggedInUser").json()["id"]
-        saved = client.post(f"/users/{me}/searches", json={"query": "orders"})
-        assert saved.status_code == 201, saved.text
+        saved_search = client.post(f"/users/{me}/searches", json={"query": "orders"})
+        assert saved_search.status_code == 201, saved_search.text
         entity = {"type": "table", "fullyQualifiedName": "pg.store.public.orders"}
         body = {"entity": entity, "kind": "removal", "column": "email", "date": int(time.time() * 1000) + 86_400_000}
         assert client.post("/changes", json=body | {"why": "It moves."}).status_code == 201
         warehouse(client)
         event = tell(served, engine, me, "customers")
         entry = client.get(f"/users/{me}/notifications").json()["data"][0]["id"]
-    return {"search": saved.json()["search"]["id"], "event": event, "entry": entry}
+    return {"search": saved_search.json()["search"]["id"], "event": event, "entry": entry}

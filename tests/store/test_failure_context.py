@@ -220,7 +220,7 @@ def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_a
     assert messages.context_of(to_ana).audience is None
     rename = [{"op": "add", "path": "/displayName", "value": "Failures"}]
     company.writes.patch("eventsubscription", company.key("failed"), rename, actor=company.actor("ana"))
-    assert messages.context_of(to_ana).audience == ToldPeople(("ben",), 1)
+    assert messages.context_of(to_ana).audience == ToldPeople(("ben",), 1, (company.ids["ben"],))
     (looked_ahead,) = messages.with_contexts([to_ana], [to_ana])
     assert looked_ahead.failure == messages.context_of(to_ana)
     company.alert("other", [{"category": "Followers", "type": "Email"}], "testStatus == 'Failed'", poll_interval_s=0)
@@ -228,11 +228,15 @@ def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_a
     company.result("orders", "Failed")
     company.writes.patch("user", company.key("ana"), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM)
     (again,) = dispatches_of(company)
-    assert messages.context_of(again).audience == ToldPeople(("ben", "cem"), 2)
+    assert messages.context_of(again).audience == ToldPeople(
+        ("ben", "cem"), 2, (company.ids["ben"], company.ids["cem"])
+    )
     for name, display_name in (("ben", "Xaver Ito"), ("cem", "")):
         rename = [{"op": "add", "path": "/displayName", "value": display_name}]
         company.writes.patch("user", company.key(name), rename, actor=SYSTEM)
-    assert messages.context_of(again).audience == ToldPeople(("Xaver Ito", "cem"), 2)
+    assert messages.context_of(again).audience == ToldPeople(
+        ("Xaver Ito", "cem"), 2, (company.ids["ben"], company.ids["cem"])
+    )
 
 
 def test_a_failure_of_a_test_without_a_runbook_has_that_of_its_definition(store_engine: Engine) -> None:

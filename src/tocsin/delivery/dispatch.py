@@ -65,10 +65,16 @@ class ProbableCause(NamedTuple):
 
 
 class ToldPeople(NamedTuple):
-    """Whom else a failure was told of: some names, and how many people there are in all."""
+    """Whom else a failure was told of: what some are called, how many people there are in all, and the ids of those."""
 
     names: tuple[str, ...]
     total: int
+    ids: tuple[str, ...] = ()
+
+    def among(self, user_ids: Collection[str]) -> ToldPeople:
+        """Return these people with only the names of those who have one of these ids."""
+        pairs = [(name, one) for name, one in zip(self.names, self.ids, strict=True) if one in user_ids]
+        return self._replace(names=tuple(name for name, _ in pairs), ids=tuple(one for _, one in pairs))
 
 
 class FailureIncident(NamedTuple):

@@ -48,7 +48,7 @@ def visible_streaks(dispatch: Dispatch, rights: ReaderRights) -> Mapping[str, Fa
 
 def has_names(context: FailureContext) -> bool:
     """Return whether a message with this context names anything that its readers may have no right to see."""
-    return bool(_names_in(context) or _acknowledger_ids([context]))
+    return bool(_names_in(context) or _people_in([context]))
 
 
 def _visible_contexts(
@@ -56,30 +56,30 @@ def _visible_contexts(
 ) -> dict[str, FailureContext]:
     """Return contexts, by any key, with what the readers of a message may see."""
     names = sorted({name for context in contexts.values() for name in _names_in(context)})
-    user_ids = _acknowledger_ids(contexts.values())
+    user_ids = _people_in(contexts.values())
     visible_names = frozenset(rights.names_seen(dispatch, names)) if names else frozenset[str]()
     visible_people = rights.people_seen(dispatch, user_ids) if user_ids else frozenset[str]()
     return {key: _with_visible(context, visible_names, visible_people) for key, context in contexts.items()}
 
 
 def _names_in(context: FailureContext) -> list[str]:
-    """Return the full names of what a message with this context names, but for who acknowledged."""
+    """Return the full names of what a message with this context names, but for people."""
     upstream = (name for cause in context.causes for name in (cause.failing, cause.asset))
-    people = context.audience.names if context.audience else ()
     definitions = (context.runbook.definition,) if context.runbook else ()
-    return [*context.downstream, *people, *upstream, *definitions]
+    return [*context.downstream, *upstream, *definitions]
 
 
-def _acknowledger_ids(contexts: Collection[FailureContext]) -> set[str]:
-    """Return who acknowledged the incidents of these and has a display name."""
+def _people_in(contexts: Collection[FailureContext]) -> set[str]:
+    """Return who acknowledged the incidents of these and has a display name, and whom else they were told to."""
     incidents = (context.incident for context in contexts)
-    return {one.acknowledger_id for one in incidents if one and one.acknowledger and one.acknowledger_id}
+    told_ids = {user_id for context in contexts if context.audience for user_id in context.audience.ids}
+    return told_ids | {one.acknowledger_id for one in incidents if one and one.acknowledger and one.acknowledger_id}
 
 
 def _with_visible(
     context: FailureContext, visible_names: frozenset[str], visible_people: frozenset[str]
 ) -> FailureContext:
-    """Return a context with only what these names belong to, and the display names of these people."""
+    """Return a context with only what these names belong to, and the names of these people."""
     audience, runbook, incident = context.audience, context.runbook, context.incident
     if incident and incident.acknowledger and incident.acknowledger_id not in visible_people:
         incident = incident.without_display_name()
@@ -87,7 +87,7 @@ def _with_visible(
         context,
         downstream=tuple(name for name in context.downstream if name in visible_names),
         causes=tuple(one for one in context.causes if one.failing in visible_names and one.asset in visible_names),
-        audience=audience and audience._replace(names=tuple(name for name in audience.names if name in visible_names)),
+        audience=audience and audience.among(visible_people),
         runbook=runbook if runbook and runbook.definition in visible_names else None,
         incident=incident,
     )

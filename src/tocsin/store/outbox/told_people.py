@@ -110,5 +110,6 @@ def _first_people(connection: Connection, number: int, failure: _Failure) -> Sel
 def _without_reader(people: _People, reader: str | None) -> ToldPeople:
     """Return people but for the reader, to whom the message goes that names them."""
     first_people, count = people
-    names = [name for user_id, name in first_people if user_id != reader]
-    return ToldPeople(tuple(names[:_MOST_NAMED]), max(0, count - 1))
+    other_people = [person for person in first_people if person[0] != reader][:_MOST_NAMED]
+    ids, names = tuple(user_id for user_id, _ in other_people), tuple(name for _, name in other_people)
+    return ToldPeople(names, max(0, count - 1), ids)

@@ -728,6 +728,37 @@ def test_the_stored_reasons_of_a_notification_held_at_the_event(
     assert answer["disagreements"] == []
 
 
+def test_who_followed_at_the_event_and_no_longer_does_reads_that(
+    person: Person, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    fay, fays = person("fay")
+    follows = f"/tables/{orders['id']}/followers"
+    rule = {"effect": "include", "condition": "isBot()"}
+    alert(administrator, "Watch", rule, destinations=[{"category": "Followers", "type": "ActivityFeed"}])
+    assert fays.put(follows, json=fay).status_code == 200
+    event = describe(administrator, orders, "All orders.")
+    notify_all(sqlite_engine)
+    sayings = []
+    for change in (
+        lambda: None,
+        lambda: fays.delete(f"{follows}/{fay}"),
+        lambda: fays.put(follows, json=fay),
+    ):
+        change()
+        answer = explanation_of(administrator, event, user="fay", subscription="Watch")
+        (way,) = (way for reached in alert_in(answer, "Watch")["reached"]["data"] for way in reached["ways"])
+        sayings.append(
+            (way["hasEnded"], answer["answer"].endswith("fay followed it when it happened, and no longer does."))
+        )
+    assert sayings == [(False, False), (True, True), (False, False)]
+    assert fays.delete(f"{follows}/{fay}").status_code == 200
+    answer = explanation_of(fays, event, user="fay", subscription="Watch")["answer"]
+    assert answer.endswith("You followed it when it happened, and no longer do.")
+    after = describe(administrator, orders, "All of them.")
+    (way,) = alert_in(explanation_of(administrator, after, user="fay"), "Watch")["reached"]["data"][0]["ways"]
+    assert (way["hasEnded"], way["stoppedBy"]["kind"]) == (False, "noLonger")
+
+
 def test_a_second_way_that_came_later_is_none_of_the_reasons(
     person: Person, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

@@ -89,6 +89,14 @@ export type AlertTrace = {
   gates: { name: string; holds: boolean | null; says: string }[];
   rules: { number: number; holds: boolean | null; says: string }[];
   obstacles?: string[];
+  /** Whom it reaches: of a question about a person, each channel with the ways to them. */
+  reached?: { data: { channel: string; isDue: boolean; ways: Way[] }[] };
+};
+/** Why an alert concerns a person, what stops it, and whether that relation has ended since. */
+export type Way = {
+  reason: { kind: string; sentence: string };
+  stoppedBy: { kind: string; says: string } | null;
+  hasEnded?: boolean;
 };
 export type Explanation = {
   answer: string;

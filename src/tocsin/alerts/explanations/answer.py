@@ -32,6 +32,7 @@ from tocsin.model.preferences import Layer
 from tocsin.model.subscription import EventSubscription
 
 _MOST_NAMED = 3
+_ENDED = {ReasonKind.OWNER: "owned", ReasonKind.FOLLOWER: "followed"}
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Explanation:
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
         is_concerned = any(trace.reached or trace.match.matched for trace in self.alerts)
         others_text = None if is_concerned else self._others_matched_text()
-        return f"No: {others_text or self._why_not(self.person)}.{kept_back}"
+        return f"No: {others_text or self._why_not(self.person)}.{kept_back}{self._ended_text(self.person)}"
 
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
@@ -178,6 +179,17 @@ class Explanation:
         if matching:
             return f"{_list_names(matching)} matched, but {_name_and_is(person, self.reader)} not among the recipients"
         return self._first_obstacle()
+
+    def _ended_text(self, person: Person) -> str:
+        """Return that a person owned or followed at the event, and no longer does; empty where they still do."""
+        ways = [way for trace in self.alerts for one in trace.reached for way in one.ways]
+        reason = next((way.reason for way in ways if way.has_ended), None)
+        if reason is None:
+            return ""
+        asset = reason.via or "it"
+        place = asset if reason.through is None else reason.through.with_asset(asset)
+        name, does = ("You", "do") if self.reader.is_of(person.id) else (person.shown_name, "does")
+        return f" {name} {_ENDED[reason.kind]} {place} when it happened, and no longer {does}."
 
     def _first_obstacle(self) -> str:
         """Return why no alert matched, of those that the reader may know: the only one's obstacle, or the event's."""

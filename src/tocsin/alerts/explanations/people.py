@@ -18,14 +18,15 @@ from tocsin.conditions.syntax import literal_text
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import Plan, plan_of
-from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
-from tocsin.flow.resolve.directory import Audience
+from tocsin.flow.resolve.candidates import Candidate, IndexedAudience, Stop, candidates
+from tocsin.flow.resolve.directory import NO_END, Audience
 from tocsin.flow.resolve.only_visible import Addressee, viewers_of
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
-from tocsin.model.notification import NotificationIdScheme, Reason
+from tocsin.model.notification import NotificationIdScheme, Reason, ReasonKind
+from tocsin.model.notification_draft import head_of
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import shown_target
 from tocsin.model.people import Person
@@ -54,6 +55,11 @@ _OF_NOW = frozenset({Stop.NOT_THEN, Stop.NO_LONGER, Stop.NOT_MEANT})
 """What is worked out from relations as they are now; where a notification is stored, its reasons know better."""
 
 
+_NOT_AT_EVENT = frozenset({Stop.NOT_THEN, Stop.NO_LONGER})
+_ENDING = frozenset({ReasonKind.OWNER, ReasonKind.FOLLOWER})
+"""Relations that people lose or give up; who wrote or answered something has done so for good."""
+
+
 @dataclass(frozen=True)
 class Obstacle:
     """Reason why a person is not notified; ``kind`` is a word for programs, ``says`` a sentence."""
@@ -64,10 +70,14 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class RecipientPath:
-    """One way in which an alert reaches a person, and what suppresses it; nothing if they were notified for it."""
+    """One way in which an alert reaches a person, and what suppresses it; nothing if they were notified for it.
+
+    ``has_ended``: they owned or followed at the event, and no longer do.
+    """
 
     reason: Reason
     obstacle: Obstacle | None = None
+    has_ended: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,17 +151,21 @@ def possible_recipients(
     subscription: EventSubscription, inputs: ExplanationInput, *, matched: bool, only: str | None = None
 ) -> tuple[PossibleRecipient, ...]:
     """Return everybody whom ``subscription`` reaches, or ``only`` the user of that id, those to be notified first."""
-    closed = frozenset(to.id for to in subscription.destinations if not to.enabled)
-    grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
-    plan = _plan(subscription)
-    accepted = {subscription.id: accepted_answers(plan, inputs.logged) or EVERYBODY} if plan else {}
+    closed_ids = frozenset(to.id for to in subscription.destinations if not to.enabled)
+    ways_by_recipient: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    rules, plan = recipient_rules_with_disabled(subscription), _plan(subscription)
+    answers_by_alert = {subscription.id: accepted_answers(plan, inputs.logged) or EVERYBODY} if plan else {}
     answers = _Answers(plan.questions if plan else (), PersonFacts(inputs.audience.person_facts), inputs.logged)
-    for candidate in candidates(inputs.logged, recipient_rules_with_disabled(subscription), inputs.audience, accepted):
+    for candidate in candidates(inputs.logged, rules, inputs.audience, answers_by_alert):
         if only is None or (candidate.person is not None and candidate.person.id == only):
-            grouped[candidate.channel.value, candidate.person.id if candidate.person else candidate.target].append(
-                candidate
-            )
-    recipients = (_possible_recipient(ways, inputs, (closed, answers), matched=matched) for ways in grouped.values())
+            ways_by_recipient[
+                candidate.channel.value, candidate.person.id if candidate.person else candidate.target
+            ].append(candidate)
+    current_ways = _Standing.of(rules, inputs)
+    recipients = (
+        _possible_recipient(ways, inputs, (closed_ids, answers, current_ways), matched=matched)
+        for ways in ways_by_recipient.values()
+    )
     return tuple(sorted(recipients, key=lambda who: (not who.is_due, who.channel, who.name)))
 
 
@@ -183,6 +197,35 @@ class _Answers:
         return ", ".join(stated)
 
 
+@dataclass(frozen=True)
+class _Standing:
+    """The ways of an alert that stand now, each with who it leads to."""
+
+    places: frozenset[tuple[str | None, ...]]
+
+    @classmethod
+    def of(cls, rules: Sequence[RecipientRule], inputs: ExplanationInput) -> _Standing:
+        """Return those of an event that would happen now."""
+        head = head_of(inputs.logged)._replace(offset=NO_END)
+        ways = IndexedAudience(inputs.audience).candidates(head, rules, {})
+        return cls(frozenset(_whose_place(one) for one in ways if one.stop not in _NOT_AT_EVENT))
+
+    def has_ended(self, candidate: Candidate) -> bool:
+        """Return whether a person owned or followed at the event, and no longer does.
+
+        Follows of columns are known for the event alone.
+        """
+        reason, through = candidate.reason, candidate.reason.through
+        if candidate.person is None or reason.kind not in _ENDING or candidate.stop in _NOT_AT_EVENT:
+            return False
+        is_of_column = through is not None and through.relation == "column"
+        return not is_of_column and _whose_place(candidate) not in self.places
+
+
+def _whose_place(candidate: Candidate) -> tuple[str | None, ...]:
+    return (candidate.person.id if candidate.person else None, *_place(candidate.reason))
+
+
 def _question_text(question: str) -> str:
     team = team_of(question)
     return f"user.{question}(entity)" if team is None else f"user.{MEMBER}({literal_text(team)})"
@@ -191,11 +234,11 @@ def _question_text(question: str) -> str:
 def _possible_recipient(
     ways: Sequence[Candidate],
     inputs: ExplanationInput,
-    closed_and_answers: tuple[frozenset[str], _Answers],
+    verdicts: tuple[frozenset[str], _Answers, _Standing],
     *,
     matched: bool,
 ) -> PossibleRecipient:
-    first = ways[0]
+    first, (closed_ids, answers, current_ways) = ways[0], verdicts
     view_objection = _view_objection(first, inputs)
     key = next((one.key for one in ways if one.key), "")
     alert_id = first.reason.subscription_id
@@ -210,10 +253,10 @@ def _possible_recipient(
     def obstacle(candidate: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
         is_passed_mute = candidate.stop is Stop.MUTED and not (stored_record and stored_record.is_muted)
-        stood = (candidate.stop in _OF_NOW or is_passed_mute) and _place(candidate.reason) in notified_because
-        return None if stood else _obstacle(candidate, *closed_and_answers, inputs) or view_objection or part
+        was_notified = (candidate.stop in _OF_NOW or is_passed_mute) and _place(candidate.reason) in notified_because
+        return None if was_notified else _obstacle(candidate, closed_ids, answers, inputs) or view_objection or part
 
-    paths = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
+    paths = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one), current_ways.has_ended(one)) for one in ways))
     is_due = matched and any(way.obstacle is None for way in paths)
     names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != alert_id))
     merged_names, before = (names, ()) if record else ((), names)
@@ -238,10 +281,10 @@ def _place(reason: Reason) -> tuple[str | None, ...]:
 
 
 def _obstacle(
-    candidate: Candidate, closed: frozenset[str], answers: _Answers, inputs: ExplanationInput
+    candidate: Candidate, closed_ids: frozenset[str], answers: _Answers, inputs: ExplanationInput
 ) -> Obstacle | None:
     reader = inputs.reader
-    if candidate.reason.destination_id in closed:
+    if candidate.reason.destination_id in closed_ids:
         return Obstacle("destinationDisabled", "the destination is disabled")
     if candidate.stop is None:
         return None

@@ -225,7 +225,7 @@ def _way(way: RecipientPath, recipient: PossibleRecipient, wording: _Wording) ->
     obstacle, person = way.obstacle, recipient.person
     stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
     sentence = wording.sentence(way.reason, person.id if person else None, recipient.shown_name, recipient.channel)
-    return {"reason": _reason(way.reason, sentence, wording.context), "stoppedBy": stopped}
+    return {"reason": _reason(way.reason, sentence, wording.context), "stoppedBy": stopped, "hasEnded": way.has_ended}
 
 
 def _reason(reason: Reason, sentence: str, context: ReasonContext) -> Document:

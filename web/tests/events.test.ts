@@ -3,8 +3,8 @@ import { fits, groupsOf } from '../src/pages/events/facets';
 import { alertOfEvent, alertOfFilters } from '../src/pages/events/alert';
 import { placeInSql } from '../src/pages/events/sql';
 import { api } from '../src/api/client';
-import { eventsAround, type ChangeEvent } from '../src/api/events';
-import { causesOf, causeTitleOf, headingOf, subjectOf, whatOf } from '../src/words/events';
+import { eventsAround, type ChangeEvent, type Explanation } from '../src/api/events';
+import { causesOf, causeTitleOf, headingOf, subjectOf, waysOf, whatOf } from '../src/words/events';
 import { spanOf, untilOf } from '../src/words/dates';
 
 const eventOf = (id: string, atMs: number, name: string, userName = 'priya'): ChangeEvent => ({
@@ -135,4 +135,26 @@ it('reads every page of the events of a time', async () => {
   expect((await eventsAround('orders', 100_000)).map(({ id }) => id)).toEqual(['1', '2', '3']);
   expect(asked[2]).toContain('after=2');
   vi.restoreAllMocks();
+});
+
+it('says why an alert concerned a person, what stopped it, and what is so no longer', () => {
+  const way = (sentence: string, hasEnded: boolean, says?: string) => ({
+    reason: { kind: 'follower', sentence },
+    stoppedBy: says ? { kind: 'muted', says } : null,
+    hasEnded,
+  });
+  const told = (...ways: ReturnType<typeof way>[]) => ({ channel: 'Email', isDue: false, ways });
+  const explanation = {
+    alerts: [
+      { id: 'a', reached: { data: [told(way('fay follows it', true)), told(way('fay follows it', true))] } },
+      { id: 'b', reached: { data: [told(way('fay owns it', false, 'fay muted it'))] } },
+    ],
+  } as unknown as Explanation;
+  const followed = { says: 'fay follows it; so it was then, and is no longer', isOpen: true };
+  expect(waysOf(explanation, 'a')).toEqual([followed]);
+  expect(waysOf(explanation, undefined)).toEqual([
+    followed,
+    { says: 'fay owns it; fay muted it', isOpen: false },
+  ]);
+  expect(waysOf(undefined, undefined)).toEqual([]);
 });

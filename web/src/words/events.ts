@@ -1,5 +1,5 @@
 // Words for change events, and their gathering by cause: one person's changes of neighbours within an hour are one row.
-import type { ChangeEvent } from '../api/events';
+import type { ChangeEvent, Explanation } from '../api/events';
 import { countOf, inOwnZone } from './dates';
 import { nameOf, pathOf, stepsOf } from './names';
 import { labelOf } from './types';
@@ -87,3 +87,19 @@ const channels: Record<string, string> = {
 };
 /** Return a channel as people call it. */
 export const channelOf = (type: string): string => channels[type] ?? type;
+
+/** Return why an alert, or any, concerned a person, each with what stopped it, and whether that is so no longer. */
+export function waysOf(
+  explanation: Explanation | undefined,
+  alertId: string | undefined,
+): { says: string; isOpen: boolean }[] {
+  const traces = (explanation?.alerts ?? []).filter(({ id }) => alertId === undefined || id === alertId);
+  const ways = traces.flatMap(({ reached }) => (reached?.data ?? []).flatMap((who) => who.ways));
+  const sayings = ways.map(({ reason, stoppedBy, hasEnded }) => ({
+    says: [reason.sentence, hasEnded && 'so it was then, and is no longer', stoppedBy?.says]
+      .filter(Boolean)
+      .join('; '),
+    isOpen: !stoppedBy,
+  }));
+  return [...new Map(sayings.map((each) => [each.says, each])).values()];
+}

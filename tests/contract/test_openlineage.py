@@ -335,3 +335,60 @@ def test_the_setting_is_read_by_administrators_only(served: Served, mapped: http
     for wrong in ({"eventTypeFilter": ["DONE"]}, {"namespaceToServiceMapping": {"a": 1}}, {"other": True}):
         body = {"config_type": "openLineageSettings", "config_value": wrong}
         assert mapped.put("/system/settings", json=body).status_code == 400
+
+
+def test_a_start_forgets_nothing_of_what_is_unresolved(mapped: httpx.Client) -> None:
+    parts: Json = {"inputs": [dataset("x", "unmapped")]}
+    send(mapped, run_event("COMPLETE", **parts))
+    send(mapped, run_event("START", run=NEXT_RUN, **parts))
+    assert [one["name"] for one in mapped.get("/openlineage/unresolved").json()["data"]] == ["x"]
+
+
+def test_a_namespace_that_is_a_services_name_creates_nothing(administrator: httpx.Client, orders: Json) -> None:
+    service = orders["service"]["name"]
+    answer = send(administrator, run_event(outputs=[dataset("lake.bronze.events", service)]))
+    assert "lake.bronze.events" in answer["message"]
+    assert administrator.get(f"/databases/name/{service}.lake").status_code == 404
+
+
+def test_an_older_event_takes_no_newer_schema_back(mapped: httpx.Client, orders: Json) -> None:
+    path = f"/tables/name/{orders['service']['name']}.lake.bronze.events"
+    for at, fields in (("2025-10-09", [("id", "bigint")]), ("2025-10-08", [("id", "string")])):
+        event = run_event(at=f"{at}T08:00:00Z", outputs=[dataset("lake.bronze.events", schema=schema(*fields))])
+        send(mapped, event)
+    assert [one["dataType"] for one in mapped.get(path).json()["columns"]] == ["BIGINT"]
+
+
+def test_column_lineage_of_a_person_stays_and_a_gone_column_blocks_nothing(
+    mapped: httpx.Client, orders: Json, clean: Json
+) -> None:
+    names = [one["fullyQualifiedName"] for one in (orders, clean)]
+    entry = {"fromColumns": [f"{names[0]}.email"], "toColumn": f"{names[1]}.id"}
+    ends = {key: {"type": "table", "id": one["id"]} for key, one in (("fromEntity", orders), ("toEntity", clean))}
+    edge = ends | {"lineageDetails": {"source": "Manual", "columnsLineage": [entry], "description": "by Dana"}}
+    assert mapped.put("/lineage", json={"edge": edge}).is_success
+    patch = [{"op": "remove", "path": "/columns/1"}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert mapped.patch(f"/tables/{orders['id']}", json=patch, headers=headers).is_success
+    column = {"inputFields": [{"namespace": NAMESPACE, "name": name_of(orders), "field": "id"}]}
+    output = dataset(name_of(clean), columnLineage={"fields": {"id": column}})
+    send(mapped, run_event(inputs=[dataset(name_of(orders))], outputs=[output]))
+    details = mapped.get(f"/lineage/getLineageEdge/{orders['id']}/{clean['id']}").json()["edge"]
+    assert (details["source"], details["description"]) == ("Manual", "by Dana")
+    assert [one["fromColumns"] for one in details["columnsLineage"]] == [[f"{names[0]}.id"]]
+
+
+@pytest.mark.parametrize("statement", ["create user a password 'x'", "copy t credentials 'x'"])
+def test_statements_that_may_hold_secrets_are_not_kept(
+    mapped: httpx.Client, orders: Json, clean: Json, statement: str
+) -> None:
+    event = run_event(inputs=[dataset(name_of(orders))], outputs=[dataset(name_of(clean))])
+    event["job"]["facets"] = {"sql": {"query": statement}}
+    send(mapped, event)
+    edge = mapped.get(f"/lineage/getLineageEdge/{orders['id']}/{clean['id']}").json()["edge"]
+    assert "sqlQuery" not in edge
+
+
+def test_a_strange_type_costs_no_time(mapped: httpx.Client) -> None:
+    fields = schema(("id", "a" + " " * 50_000 + "!"))
+    send(mapped, run_event(outputs=[dataset("lake.bronze.events", schema=fields)]))

@@ -13,7 +13,6 @@ from tocsin.model import shapes
 from tocsin.model.entity import Document
 from tocsin.sources.openlineage.events import SchemaField
 
-_TYPE = re.compile(r"\s*(?P<name>[A-Za-z_][A-Za-z0-9_ ]*?)\s*(?:\((?P<sizes>[\d,\s]*)\))?\s*(?P<inner><.*>)?\s*")
 _SYNONYMS = {
     "INTEGER": "INT",
     "INT2": "SMALLINT",
@@ -39,6 +38,11 @@ _SYNONYMS = {
 }
 _LENGTH_NEEDED = frozenset({"VARCHAR", "CHAR", "BINARY", "VARBINARY"})
 UNKNOWN = "UNKNOWN"
+LONGEST_TYPE = 1_000
+"""Characters of a type that are kept as its display text."""
+
+_BRACKET = re.compile(r"[(<>,]")
+_LONGEST_WORD, _LONGEST_SIZES, _LONGEST_NUMBER = 100, 40, 10
 
 
 def columns_of(fields: Sequence[SchemaField]) -> list[Document]:
@@ -59,28 +63,30 @@ def _column_of(field: SchemaField) -> Document:
 def _type_of(field: SchemaField) -> Document:
     """Return the type of a field: by its name as far as that is known, and as the producer wrote it."""
     type_text = (field.type or "").strip()
-    parts = _TYPE.fullmatch(type_text)
-    word = re.sub(r"\s+", " ", parts["name"]).upper() if parts else ""
-    data_type = _named_type(word, otherwise="STRUCT" if field.fields else UNKNOWN)
-    sizes = [int(size) for size in re.findall(r"\d{1,9}", parts["sizes"] or "")] if parts else []
+    data_type = _named_type(type_text, otherwise="STRUCT" if field.fields else UNKNOWN)
+    sizes = _sizes_in(type_text)
     column_type: Document = {"dataType": data_type}
     if type_text:
-        column_type["dataTypeDisplay"] = type_text
+        column_type["dataTypeDisplay"] = type_text[:LONGEST_TYPE]
     if data_type in {"DECIMAL", "NUMERIC"} and sizes:
         column_type |= dict(zip(("precision", "scale"), sizes, strict=False))
     elif data_type in _LENGTH_NEEDED:
         column_type["dataLength"] = sizes[0] if sizes else 1
     elif data_type == "ARRAY":
-        column_type["arrayDataType"] = _inner_type(parts["inner"] if parts else None)
+        column_type["arrayDataType"] = _named_type(type_text.partition("<")[2], otherwise=UNKNOWN)
     return column_type
 
 
-def _inner_type(inner: str | None) -> str:
-    parts = _TYPE.fullmatch((inner or "")[1:-1])
-    return _named_type(parts["name"].upper() if parts else "", otherwise=UNKNOWN)
+def _sizes_in(type_text: str) -> list[int]:
+    """Return the numbers in the brackets of a type, such as those of ``decimal(10,2)``."""
+    numbers = type_text.partition("(")[2].partition(")")[0][:_LONGEST_SIZES].split(",")
+    return [int(number) for number in map(str.strip, numbers) if number.isdecimal() and len(number) < _LONGEST_NUMBER]
 
 
-def _named_type(word: str, *, otherwise: str) -> str:
+def _named_type(type_text: str, *, otherwise: str) -> str:
+    """Return the type whose name stands before brackets; ``otherwise`` if there is none of that name."""
+    name = _BRACKET.split(type_text[:_LONGEST_WORD], maxsplit=1)[0]
+    word = " ".join(name.split()).upper()
     data_type = _SYNONYMS.get(word, word)
     return data_type if data_type in _known_types() else otherwise
 

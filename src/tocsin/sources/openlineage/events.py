@@ -17,7 +17,10 @@ from pydantic.alias_generators import to_camel
 
 LONGEST_NAME = 2_000
 LONGEST_TEXT = 100_000
-MOST_DATASETS = 1_000
+MOST_DATASETS = 300
+MOST_SYMLINKS = 5
+"""Names of one dataset that are looked up, besides its own."""
+
 MOST_COLUMNS = 5_000
 
 
@@ -181,7 +184,7 @@ class EventDataset(NamedPart):
     def identifiers(self) -> list[Identifier]:
         """Return its names, symlinks first: they name the table, where the dataset may be its files."""
         symlinks = self.description.symlinks.identifiers if self.description.symlinks else None
-        return [*(one.identifier for one in symlinks or ()), self.identifier]
+        return [*(one.identifier for one in (symlinks or ())[:MOST_SYMLINKS]), self.identifier]
 
     def whole_size(self) -> tuple[int | None, int | None]:
         """Return how many rows and bytes it has; None if the event says only what a run added to it, or nothing."""
@@ -318,11 +321,6 @@ class LineageEvent(_EventPart):
     def targets(self) -> Sequence[EventDataset]:
         """Return what the job writes, or the dataset that the event is about."""
         return self.outputs or ((self.dataset,) if self.dataset else ())
-
-    def identifiers(self) -> set[Identifier]:
-        """Return all names of its job and its datasets."""
-        dataset_names = {name for dataset in (*self.sources, *self.targets) for name in dataset.identifiers()}
-        return dataset_names | ({self.job.identifier} if self.job else set())
 
 
 def milliseconds_of(moment: datetime) -> int:

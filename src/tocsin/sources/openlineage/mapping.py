@@ -67,10 +67,6 @@ class LineageMapping:
     pipeline_service: str = "openlineage"
     targets: Mapping[str, str] = field(default_factory=dict)
 
-    def target_of(self, namespace: str) -> str:
-        """Return the service, or database, of a namespace; one that is not mapped may be called as a service is."""
-        return self.targets.get(namespace, namespace)
-
 
 def mapping_of(setting: Document) -> LineageMapping:
     """Return what a value of the setting says; keys that it lacks have their defaults."""

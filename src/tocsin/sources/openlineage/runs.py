@@ -17,10 +17,13 @@ from tocsin.sources.openlineage.events import Identifier, LineageEvent, RunEvent
 RUNS = "openLineageRuns"
 """As what it is attached to a pipeline: its newest runs by id."""
 
-MOST_RUNS = 50
-"""Runs of a pipeline whose state is kept; an event of an older one begins it anew."""
+MOST_RUNS = 20
+"""Runs of a pipeline whose state is kept, those that came last."""
 
-MOST_TRIES = 5
+MOST_TASKS = 100
+"""Tasks whose state is kept within a run: those that failed first, then those that began last."""
+
+MOST_TRIES = 3
 """Runs of one task that are kept within a run of its pipeline: the last ones decide."""
 
 _PENDING, _SUCCESSFUL, _FAILED = "Pending", "Successful", "Failed"
@@ -31,7 +34,7 @@ _STATES = {
     RunEventType.ABORT: _FAILED,
 }
 _ABORTED = "aborted"
-_LONGEST_ERROR = 2_000
+_LONGEST_ERROR = 500
 
 
 @dataclass(frozen=True)
@@ -64,19 +67,21 @@ def place_of(event: LineageEvent) -> RunPlace | None:
     return RunPlace(origin.job.identifier, str(origin.run.run_id), task, str(event.run.run_id))
 
 
-def with_event(runs: Document, place: RunPlace, event: LineageEvent) -> Document:
-    """Return the runs of a pipeline with what an event says of one."""
-    run = runs.get(place.run_id) or {"at": _free_moment(runs, event.at_ms), "tasks": {}}
-    state = _state_of(event)
+def with_event(runs: Document, place: RunPlace, event: LineageEvent, *, now_ms: int) -> Document:
+    """Return the runs of a pipeline with what an event says of one; a time ahead of ``now_ms`` counts as that."""
+    at_ms = min(event.at_ms, now_ms)
+    run = runs.get(place.run_id) or {"at": _free_moment(runs, at_ms), "place": _next_place(runs), "tasks": {}}
+    state = _state_of(event, at_ms)
     if place.task is None or place.task_run_id is None:
         run = run | {"own": _join_states(run.get("own"), state)}
     else:
         tries = run["tasks"].get(place.task, {})
         tries = tries | {place.task_run_id: _join_states(tries.get(place.task_run_id), state)}
         newest_ids = sorted(tries, key=lambda one: (tries[one]["start"], one))[-MOST_TRIES:]
-        run = run | {"tasks": run["tasks"] | {place.task: {one: tries[one] for one in newest_ids}}}
+        tasks = run["tasks"] | {place.task: {one: tries[one] for one in newest_ids}}
+        run = run | {"tasks": _most_telling(tasks)}
     all_runs = runs | {place.run_id: run}
-    kept_ids = sorted(all_runs, key=lambda one: (all_runs[one]["at"], one))[-MOST_RUNS:]
+    kept_ids = sorted(all_runs, key=lambda one: int(all_runs[one]["place"]))[-MOST_RUNS:]
     return {one: all_runs[one] for one in kept_ids}
 
 
@@ -119,11 +124,11 @@ def _error_of(own_state: Document, failed_tasks: list[tuple[str, Document]]) -> 
     return error
 
 
-def _state_of(event: LineageEvent) -> Document:
+def _state_of(event: LineageEvent, at_ms: int) -> Document:
     state = _STATES.get(event.event_type, _PENDING) if event.event_type else _PENDING
-    new_state: Document = {"state": state, "start": event.at_ms}
+    new_state: Document = {"state": state, "start": at_ms}
     if state != _PENDING:
-        new_state["end"] = event.at_ms
+        new_state["end"] = at_ms
     if state == _FAILED:
         reason = event.run.error if event.run else None
         new_state["error"] = (reason or (_ABORTED if event.event_type is RunEventType.ABORT else ""))[:_LONGEST_ERROR]
@@ -142,6 +147,26 @@ def _join_states(before: dict[str, Any] | None, new_state: Document) -> Document
     if worst == _FAILED:
         joined["error"] = max(one["error"] for one in states if one["state"] == _FAILED)
     return joined
+
+
+def _last_try(tries: Document) -> tuple[str, Document]:
+    """Return the run of a task that began last, by its id and state."""
+    return max(tries.items(), key=lambda one: (one[1]["start"], one[0]))
+
+
+def _most_telling(tasks: Document) -> Document:
+    """Return as many tasks as are kept: those that failed before others, of these those that began last."""
+
+    def weight(name: str) -> tuple[bool, int, str]:
+        _, state = _last_try(tasks[name])
+        return state["state"] == _FAILED, state["start"], name
+
+    return {name: tasks[name] for name in sorted(tasks, key=weight)[-MOST_TASKS:]}
+
+
+def _next_place(runs: Document) -> int:
+    """Return the place of a new run behind all others, in the order in which they came."""
+    return 1 + max((int(run["place"]) for run in runs.values()), default=0)
 
 
 def _free_moment(runs: Document, at_ms: int) -> int:

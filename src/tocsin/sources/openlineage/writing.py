@@ -6,15 +6,16 @@ changes nothing. Next: ``server/routes/lineage/openlineage.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tocsin.catalogue.lineage.edge_details import without_stamps
 from tocsin.catalogue.lineage.edges import put_edge
 from tocsin.catalogue.observations.profiles import put_profile
 from tocsin.catalogue.observations.runs import add_run
-from tocsin.errors import InvalidInput, TocsinError
-from tocsin.flow.capture.ports import Collision, Hold
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.upsert import create, put
 from tocsin.flow.capture.write import Record
@@ -22,9 +23,9 @@ from tocsin.model import fqn
 from tocsin.model.access import Operation
 from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
-from tocsin.model.lineage import LineageSource
+from tocsin.model.lineage import Edge, LineageSource
 from tocsin.model.stored import Key, Stored
-from tocsin.sources.openlineage.datasets import DatasetAssets, UnresolvedPart
+from tocsin.sources.openlineage.datasets import BROUGHT, DatasetAssets, UnresolvedPart
 from tocsin.sources.openlineage.events import EventDataset, EventJob, Identifier, LineageEvent
 from tocsin.sources.openlineage.mapping import LineageMapping
 from tocsin.sources.openlineage.runs import RUNS, RunPlace, place_of, status_of, with_event
@@ -32,10 +33,15 @@ from tocsin.sources.openlineage.runs import RUNS, RunPlace, place_of, status_of,
 MOST_EDGES = 1_000
 """Edges that one event may bring: pairs of what its job reads and writes."""
 
+MOST_STATEMENT_CHARACTERS = 1_000_000
+"""Characters of a statement, times the edges of its event: a longer one is left out."""
+
 MOST_TASKS = 500
 """Tasks of a pipeline that events create."""
 
 _NEW_SERVICE = "OpenLineage"
+_SECRET = re.compile(r"password|credential|secret|identified by|access_key|token", re.IGNORECASE)
+"""Words of statements that may hold a secret: such a statement is not kept."""
 
 
 @dataclass
@@ -46,11 +52,13 @@ class AppliedEvent:
     ----------
     edge_count : new edges
     is_lineage : whether events of its type bring lineage
-    unresolved_parts : its datasets and jobs that nothing here stands for
+    resolved : names of its datasets and jobs that something here stands for
+    unresolved_parts : those that nothing here stands for
     """
 
     edge_count: int = 0
     is_lineage: bool = True
+    resolved: set[Identifier] = field(default_factory=set)
     unresolved_parts: list[UnresolvedPart] = field(default_factory=list)
 
 
@@ -60,21 +68,33 @@ def apply_event(record: Record, event: LineageEvent, mapping: LineageMapping) ->
     Raises
     ------
     Forbidden : the actor may not edit the lineage of what the job writes, or the status of its pipeline
-    InvalidInput : it brings too many edges
+    InvalidInput : it brings too many edges, or a new table that is malformed
     """
+    pair_count = len(event.sources) * len(event.targets)
+    if pair_count > MOST_EDGES:
+        raise InvalidInput(f"an event may bring {MOST_EDGES:,} edges, not {pair_count:,}", field="outputs")
     outcome = AppliedEvent(is_lineage=event.event_type is None or event.event_type.value in mapping.event_types)
-    assets = DatasetAssets(record, mapping)
-    place = place_of(event)
+    assets, place = DatasetAssets(record, mapping, event.at_ms), place_of(event)
     pipeline = _pipeline_of(record, mapping, event, place, outcome)
     if outcome.is_lineage:
-        sources = list(_known_assets(assets, event.sources, outcome))
-        targets = list(_known_assets(assets, event.targets, outcome))
-        outcome.edge_count = _put_edges(record, assets, (sources, targets), pipeline, event.job)
-        for dataset, asset in (*sources, *targets):
-            _keep_row_count(record, asset, dataset, event)
+        _write_lineage(record, assets, event, pipeline, outcome)
     if pipeline is not None and place is not None:
         _keep_run(record, pipeline, place, event)
+    outcome.resolved |= assets.resolved_names()
     return outcome
+
+
+def _write_lineage(
+    record: Record, assets: DatasetAssets, event: LineageEvent, pipeline: Stored | None, outcome: AppliedEvent
+) -> None:
+    """Write assets and edges, in the order of their ids, so that two events never wait for each other."""
+    sources = list(_known_assets(assets, event.sources, outcome))
+    targets = sorted(_known_assets(assets, event.targets, outcome), key=lambda pair: pair[1].id)
+    targets = [(dataset, assets.with_facets(dataset, asset)) for dataset, asset in targets]
+    outcome.edge_count = _put_edges(record, assets, (sources, targets), pipeline, event.job)
+    sizes = {asset.id: (asset, dataset) for dataset, asset in (*sources, *targets)}
+    for asset, dataset in sizes.values():
+        _keep_row_count(record, asset, dataset, event)
 
 
 def _known_assets(
@@ -95,49 +115,57 @@ def _put_edges(
     job: EventJob | None,
 ) -> int:
     """Add the edges from all sources to all targets; return how many are new."""
-    sources, targets = ends
-    if len(sources) * len(targets) > MOST_EDGES:
-        raise InvalidInput(f"an event may bring {MOST_EDGES:,} edges, not {len(sources) * len(targets):,}")
+    sources, targets = {asset.id: asset for _, asset in ends[0]}, ends[1]
+    statement = _statement_of(job, len(sources) * len(targets))
     new_count = 0
     for dataset, target in targets:
         columns = _columns_from(assets, dataset, target)
-        for source in {source.id: source for _, source in sources}.values():
-            if source.id == target.id:
-                continue
-            edge = _edge_between(record, source, target, columns.get(source.id, []), (pipeline, job))
+        for source_id in sorted(sources.keys() - {target.id}):
+            source = sources[source_id]
+            old = record.transaction.edge(source.id, target.id)
+            details = _edge_details(old, pipeline, statement)
+            known_columns = column_fqns(source.entity_type, source.fqn, source.document)
+            lineage = _merged_columns(details.get("columnsLineage") or [], columns.get(source.id, []), known_columns)
+            if lineage:
+                details["columnsLineage"] = lineage
+            edge = {"fromEntity": reference_to(source), "toEntity": reference_to(target), "lineageDetails": details}
             new_count += put_edge(record, edge).created
     return new_count
 
 
-def _edge_between(
-    record: Record,
-    source: Stored,
-    target: Stored,
-    columns: Sequence[Document],
-    origin: tuple[Stored | None, EventJob | None],
-) -> Document:
-    """Return the edge to write: what there is of it stays, and columns, pipeline and statement are added."""
-    pipeline, job = origin
-    old = record.transaction.edge(source.id, target.id)
+def _statement_of(job: EventJob | None, edge_count: int) -> str | None:
+    """Return the statement of a job that its edges keep; None if it is too long for them, or may hold a secret."""
+    statement = job.query if job else None
+    if not statement or len(statement) * edge_count > MOST_STATEMENT_CHARACTERS or _SECRET.search(statement):
+        return None
+    return statement
+
+
+def _edge_details(old: Edge | None, pipeline: Stored | None, statement: str | None) -> Document:
+    """Return the details of an edge: what there is stays; the newest statement of its own pipeline takes its place."""
     new_details: Document = {"source": LineageSource.OPEN_LINEAGE.value}
     details = without_stamps(old.details) if old else new_details
     if pipeline is not None and not details.get("pipeline"):
         details["pipeline"] = {"type": "pipeline", "id": pipeline.id}
-    if job is not None and job.query and not details.get("sqlQuery"):
-        details["sqlQuery"] = job.query
-    if columns_lineage := _merged_columns(details.get("columnsLineage") or (), columns):
-        details["columnsLineage"] = columns_lineage
-    return {"fromEntity": reference_to(source), "toEntity": reference_to(target), "lineageDetails": details}
+    is_own = pipeline is not None and details["pipeline"].get("id") == pipeline.id
+    if statement and (not details.get("sqlQuery") or (is_own and details["source"] == LineageSource.OPEN_LINEAGE)):
+        details["sqlQuery"] = statement
+    return details
 
 
-def _merged_columns(old: Sequence[Document], new: Sequence[Document]) -> list[Document]:
-    """Return the column lineage of both, by column: what each is made from together."""
-    merged = {one["toColumn"]: one for one in old}
+def _merged_columns(old: Sequence[Document], new: Sequence[Document], known_columns: Collection[str]) -> list[Document]:
+    """Return the column lineage of both; an old entry that gains a column loses those that the source has no more."""
+    merged, places = list(old), {entry.get("toColumn"): place for place, entry in reversed(list(enumerate(old)))}
     for column in new:
-        before = merged.get(column["toColumn"])
-        from_columns = [*(before.get("fromColumns") or () if before else ()), *column["fromColumns"]]
-        merged[column["toColumn"]] = column | (before or {}) | {"fromColumns": list(dict.fromkeys(from_columns))}
-    return list(merged.values())
+        place = places.get(column["toColumn"])
+        if place is None:
+            merged.append(column)
+            continue
+        before = merged[place].get("fromColumns") or []
+        added = [one for one in column["fromColumns"] if one not in before]
+        if added:
+            merged[place] = merged[place] | {"fromColumns": [one for one in before if one in known_columns] + added}
+    return merged
 
 
 def _columns_from(assets: DatasetAssets, dataset: EventDataset, target: Stored) -> dict[str, list[Document]]:
@@ -145,27 +173,19 @@ def _columns_from(assets: DatasetAssets, dataset: EventDataset, target: Stored) 
     facet = dataset.description.column_lineage
     lineage: dict[str, dict[str, Document]] = {}
     for name, origin in (facet.fields or {}).items() if facet else ():
-        to_column = _column_of(target, name)
+        to_column = assets.column_of(target, name)
         for input_field in origin.input_fields if to_column else ():
-            source = assets.known_asset(input_field.identifier)
-            from_column = _column_of(source, input_field.field) if source else None
+            source = assets.asset_called(input_field.identifier)
+            from_column = assets.column_of(source, input_field.field) if source else None
             if source is None or from_column is None or to_column is None:
                 continue
-            column = lineage.setdefault(source.id, {}).setdefault(to_column, {"fromColumns": [], "toColumn": to_column})
+            of_source = lineage.setdefault(source.id, {})
+            column = of_source.setdefault(to_column, {"fromColumns": [], "toColumn": to_column})
             if from_column not in column["fromColumns"]:
                 column["fromColumns"].append(from_column)
             if origin.transformation_description:
                 column["function"] = origin.transformation_description
     return {source_id: list(columns.values()) for source_id, columns in lineage.items()}
-
-
-def _column_of(asset: Stored, name: str) -> str | None:
-    """Return the FQN of a column by its name, whatever its case; None if the asset has none of that name."""
-    spellings = (fqn.child(asset.fqn, name), f"{asset.fqn}.{name}")
-    fqns = column_fqns(asset.entity_type, asset.fqn, asset.document)
-    exact = next((spelling for spelling in spellings if spelling in fqns), None)
-    lowered = {spelling.lower() for spelling in spellings}
-    return exact or min((column for column in fqns if column.lower() in lowered), default=None)
 
 
 def _pipeline_of(
@@ -176,51 +196,71 @@ def _pipeline_of(
     if identifier is None:
         return None
     try:
-        return _with_task(record, _find_pipeline(record, mapping, identifier, event), place, event)
+        pipeline = _with_task(record, _find_pipeline(record, mapping, identifier, event), place, event)
     except UnresolvedPart as unresolved_part:
         outcome.unresolved_parts.append(unresolved_part)
         return None
+    outcome.resolved.add(identifier)
+    return pipeline
 
 
 def _find_pipeline(record: Record, mapping: LineageMapping, identifier: Identifier, event: LineageEvent) -> Stored:
     """Return the pipeline of a job: by its name in the service of its namespace, else by both in the service of all."""
     is_mapped = identifier.namespace in mapping.targets
-    service = mapping.target_of(identifier.namespace) if is_mapped else mapping.pipeline_service
+    service_fqn = mapping.targets[identifier.namespace] if is_mapped else fqn.quote(mapping.pipeline_service)
     name = identifier.name if is_mapped else f"{identifier.namespace}-{identifier.name}"
-    pipeline = record.transaction.find("pipeline", Key.by_name(fqn.join((service, name))))
-    if pipeline is not None:
-        if pipeline.is_deleted:
-            raise UnresolvedPart(identifier, f"pipeline {pipeline.fqn} is deleted")
-        if not record.permit.may(Operation.VIEW_BASIC, "pipeline", pipeline.document):
-            raise UnresolvedPart(identifier, f"the sender may not view pipeline {pipeline.fqn}")
-        return pipeline
-    if not mapping.creates:
-        raise UnresolvedPart(identifier, f"there is no pipeline {fqn.join((service, name))}")
-    request: Document = {"name": name, "displayName": identifier.name, "service": service}
+    pipeline_fqn = fqn.child(service_fqn, name)
+    pipeline = record.transaction.find("pipeline", Key.by_name(pipeline_fqn))
+    if pipeline is None:
+        return _create_pipeline(record, mapping, identifier, (service_fqn, name), event)
+    if pipeline.is_deleted:
+        raise UnresolvedPart(identifier, f"pipeline {pipeline_fqn} is deleted")
+    if not record.permit.may(Operation.VIEW_BASIC, "pipeline", pipeline.document):
+        raise UnresolvedPart(identifier, f"pipeline {pipeline_fqn} is not for the sender to view")
+    return pipeline
+
+
+def _create_pipeline(
+    record: Record, mapping: LineageMapping, identifier: Identifier, place: tuple[str, str], event: LineageEvent
+) -> Stored:
+    """Create the pipeline of a job, and the service of all jobs whose namespace is not mapped.
+
+    Raises
+    ------
+    UnresolvedPart : that is not allowed, or its namespace is mapped to no service of pipelines
+    """
+    service_fqn, name = place
+    is_mapped = identifier.namespace in mapping.targets
+    has_service = record.transaction.find("pipelineService", Key.by_name(service_fqn), Hold.SHARED) is not None
+    if not mapping.creates or (is_mapped and not has_service):
+        raise UnresolvedPart(identifier, f"there is no pipeline {fqn.child(service_fqn, name)}")
+    new_types = ("pipeline",) if has_service else ("pipelineService", "pipeline")
+    if not all(record.permit.may(Operation.CREATE, entity_type, {}) for entity_type in new_types):
+        raise UnresolvedPart(identifier, f"the sender may not create pipeline {fqn.child(service_fqn, name)}")
+    if not has_service:
+        create(record, "pipelineService", {"name": mapping.pipeline_service, "serviceType": _NEW_SERVICE})
+    request: Document = {"name": name, "displayName": identifier.name, "service": service_fqn}
     facets = event.job.facets if event.job and event.job.identifier == identifier else None
     if facets and facets.documentation and facets.documentation.description:
         request["description"] = facets.documentation.description
-    try:
-        if not is_mapped and record.transaction.find("pipelineService", Key.by_name(fqn.quote(service))) is None:
-            create(record, "pipelineService", {"name": service, "serviceType": _NEW_SERVICE})
-        write_result = create(record, "pipeline", request)
-    except Collision:
-        raise
-    except TocsinError as error:
-        raise UnresolvedPart(identifier, error.message) from error
-    return _held_pipeline(record, write_result.document["id"])
+    pipeline_id = create(record, "pipeline", request).document["id"]
+    record.transaction.attachments.put(pipeline_id, BROUGHT, {"at": event.at_ms})
+    return _held_pipeline(record, pipeline_id)
 
 
 def _with_task(record: Record, pipeline: Stored, place: RunPlace | None, event: LineageEvent) -> Stored:
-    """Return the pipeline with the job of the event among its tasks."""
+    """Return the pipeline with the job of the event among its tasks, if OpenLineage created it and the actor may."""
     if place is None or place.task is None:
         return pipeline
     tasks = pipeline.document.get("tasks") or []
     if any(task["name"] == place.task for task in tasks) or len(tasks) >= MOST_TASKS:
         return pipeline
+    is_brought = record.transaction.attachments.get(pipeline.id, BROUGHT) is not None
+    if not is_brought or not record.permit.may(Operation.EDIT_ALL, "pipeline", pipeline.document):
+        return pipeline
     task: Document = {"name": place.task}
-    if event.job is not None and event.job.query:
-        task["taskSQL"] = event.job.query
+    if statement := _statement_of(event.job, 1):
+        task["taskSQL"] = statement
     names = {"name": pipeline.document["name"], "service": fqn.parent(pipeline.fqn)}
     put(record, "pipeline", names | {"tasks": [*tasks, task]})
     return _held_pipeline(record, pipeline.id)
@@ -230,7 +270,7 @@ def _keep_run(record: Record, pipeline: Stored, place: RunPlace, event: LineageE
     """Keep the state of a run, and report it if the event changes it."""
     record.permit.check("pipeline", (Operation.EDIT_STATUS,), pipeline.document)
     runs = record.transaction.attachments.get(pipeline.id, RUNS) or {}
-    runs_after = with_event(runs, place, event)
+    runs_after = with_event(runs, place, event, now_ms=record.at_ms)
     run = runs_after.get(place.run_id)
     if run is None or run == runs.get(place.run_id):
         return

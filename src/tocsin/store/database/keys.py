@@ -149,6 +149,6 @@ def is_listed(
     """Return the condition that ``column`` is one of the texts or integers in a JSON array, in the store's words."""
     if on_sqlite:
         return column.in_(select(func.json_each(listed).table_valued("value").c.value))
-    key = func.jsonb_array_elements_text(cast(listed, JSONB)).column_valued("key")
+    key = func.jsonb_array_elements_text(cast(listed, JSONB)).column_valued("listed_key")
     typed_key = cast(key, BigInteger) if isinstance(column.type, Integer) else key
     return column == func.any(func.array(select(typed_key).scalar_subquery()))

@@ -46,7 +46,7 @@ when a person removes those here, so that the source does not bring them back.""
 unresolved_lineage = Table(
     "unresolved_lineage",
     METADATA,
-    Column("key", String(64), primary_key=True),
+    Column("digest", String(64), primary_key=True),
     Column("namespace", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("reason", Text, nullable=False),

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.serving import Json
 
 from tocsin.sources.openlineage.events import LineageEvent
-from tocsin.sources.openlineage.runs import MOST_RUNS, place_of, status_of, with_event
+from tocsin.sources.openlineage.runs import MOST_RUNS, MOST_TASKS, place_of, status_of, with_event
 
 RUN = str(UUID(int=1))
+NOW_MS = 1_800_000_000_000
 SECOND = st.integers(0, 59)
 STATES = st.sampled_from(("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER"))
 
@@ -43,7 +44,7 @@ def status_after(events: list[LineageEvent]) -> Json:
     for event in events:
         place = place_of(event)
         assert place is not None
-        runs = with_event(runs, place, event)
+        runs = with_event(runs, place, event, now_ms=NOW_MS)
     status = status_of(RUN, runs[RUN])
     del status["timestamp"]  # that of the event that came first
     return status
@@ -84,5 +85,32 @@ def test_two_runs_of_a_pipeline_never_share_a_moment_and_old_ones_go() -> None:
         event = event_of("COMPLETE", 0, str(UUID(int=100 + number)))
         place = place_of(event)
         assert place is not None
-        runs = with_event(runs, place, event)
+        runs = with_event(runs, place, event, now_ms=NOW_MS)
     assert len({run["at"] for run in runs.values()}) == len(runs) == MOST_RUNS
+
+
+def test_a_run_of_the_future_takes_no_place_from_those_of_today() -> None:
+    runs: Json = {}
+    for number in range(MOST_RUNS):
+        event = event_of("COMPLETE", 59, str(UUID(int=100 + number)))
+        place = place_of(event)
+        assert place is not None
+        runs = with_event(runs, place, event, now_ms=event.at_ms - 60_000)
+    event = event_of("COMPLETE", 1)
+    place = place_of(event)
+    assert place is not None
+    assert RUN in with_event(runs, place, event, now_ms=NOW_MS)
+    assert max(run["at"] for run in runs.values()) < event.at_ms
+
+
+def test_a_failed_task_is_kept_among_many() -> None:
+    runs: Json = {}
+    for number in range(MOST_TASKS + 20):
+        state = "FAIL" if number == 0 else "COMPLETE"
+        event = event_of(state, number % 60, str(UUID(int=100 + number)), f"nightly.t{number}", is_task=True)
+        place = place_of(event)
+        assert place is not None
+        runs = with_event(runs, place, event, now_ms=NOW_MS)
+    status = status_of(RUN, runs[RUN])
+    assert len(status["taskStatus"]) == MOST_TASKS
+    assert (status["executionStatus"], status["error"]["failedTask"]) == ("Failed", "t0")

@@ -12,6 +12,7 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.errors import Forbidden, InvalidInput, TocsinError, Unavailable
+from tocsin.flow.capture.ports import Collision
 from tocsin.logic import NEVER
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -26,12 +27,14 @@ from tocsin.sources.openlineage.events import LineageEvent
 from tocsin.sources.openlineage.mapping import SETTING, LineageMapping, mapping_of
 from tocsin.sources.openlineage.writing import AppliedEvent, apply_event
 
+_RETRIABLE = (Unavailable, Collision)
 MOST_NAMED = 10
 """Unresolved datasets and jobs that an answer names."""
 
 _EITHER_NEEDED = (
     ("table", Operation.EDIT_LINEAGE),
     ("topic", Operation.EDIT_LINEAGE),
+    ("container", Operation.EDIT_LINEAGE),
     ("pipeline", Operation.EDIT_STATUS),
 )
 """Operations without all of which no event can have an effect."""
@@ -126,7 +129,7 @@ def _apply_all(
         try:
             applied_events.append(_apply(caller, event, mapping))
         except TocsinError as error:
-            failures.append({"index": index, "reason": explain(error), "retriable": isinstance(error, Unavailable)})
+            failures.append({"index": index, "reason": explain(error), "retriable": isinstance(error, _RETRIABLE)})
     return applied_events, failures
 
 
@@ -138,7 +141,7 @@ def _apply(caller: Caller, body: object, mapping: LineageMapping) -> AppliedEven
     reasons: dict[tuple[str, str], str] = {part.identifier: part.reason for part in applied.unresolved_parts}
     log = caller.parts.graph.unresolved
     log.count(reasons, caller.parts.clock.now_ms())
-    log.forget(event.identifiers() - reasons.keys())
+    log.forget(applied.resolved - reasons.keys())
     return applied
 
 

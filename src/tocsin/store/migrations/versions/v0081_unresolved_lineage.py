@@ -16,7 +16,7 @@ down_revision = "0080_push_browsers"
 def upgrade() -> None:
     op.create_table(
         "unresolved_lineage",
-        sa.Column("key", sa.String(64), primary_key=True),
+        sa.Column("digest", sa.String(64), primary_key=True),
         sa.Column("namespace", sa.Text, nullable=False),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("reason", sa.Text, nullable=False),

@@ -67,11 +67,14 @@ def dismiss_cause(record: Record, incident_id: str, cause_id: str, *, comment: s
     NotFound : there is no such incident
     Conflict : it is resolved, or is the other one
     """
-    record.transaction.alert_incidents.take_turn()
+    incidents = record.transaction.alert_incidents
+    incidents.take_turn()
+    if (place := incidents.place_of(incident_id)) is not None:  # before the incident, as by who handles one
+        record.transaction.find(place.entity_type, Key.by_id(place.entity_id))
     incident = _hold(record, incident_id)
     if incident.id == cause_id:
         raise Conflict(f"{incident.name} cannot be its own cause")
-    steps = record.transaction.alert_incidents.steps(incident.id)
+    steps = incidents.steps(incident.id)
     if cause_id in dismissed_causes(steps, incident.id):
         return _UNCHANGED
     if not incident.is_open:

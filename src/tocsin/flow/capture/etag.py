@@ -60,8 +60,11 @@ def content_tag(document: Document) -> str:
 
 
 def names_tag(if_match: str, tag: str) -> bool:
-    """Return whether an ``If-Match`` header (``*``, one tag or a list of them) names a tag."""
-    return not {"*", tag}.isdisjoint(one.strip() for one in if_match.split(","))
+    """Return whether an ``If-Match`` header (``*``, one tag or a list of them) names a tag.
+
+    A proxy that compresses answers sends the weak form of a strong tag.
+    """
+    return not {"*", tag}.isdisjoint(one.strip().removeprefix("W/") for one in if_match.split(","))
 
 
 def holds(if_match: str, document: Document) -> bool:

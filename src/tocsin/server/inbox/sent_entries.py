@@ -1,4 +1,4 @@
-"""Record of what live streams have sent, so that one that is resumed repeats only what its reader may have missed.
+"""Record of what live streams have sent, so that one that is resumed repeats little of what its reader has.
 
 Rows of a slower query may still come before the last one that a reader has seen (``server/inbox/arrivals.py``). So what
 lies in that range is sent again when a stream is resumed, but for what the same token was sent before.
@@ -34,7 +34,8 @@ class SentEntries:
     def note(self, token_id: str, user_id: str, places: dict[str, int]) -> None:
         """Record that a stream of this token sends these entries, by id with their offsets, as one event."""
         sendings, number = self._sendings[token_id, user_id], next(self._numbers)
-        sendings |= {entry_id: _Sending(number, offset) for entry_id, offset in places.items()}
+        for entry_id, offset in places.items():
+            sendings.setdefault(entry_id, _Sending(number, offset))  # another stream of the token may follow later
         for entry_id in list(sendings)[: max(0, len(sendings) - MOST_PER_READER)]:
             del sendings[entry_id]
 

@@ -1,7 +1,7 @@
 """Incidents upstream of a failure that last at the same time: what probably caused it.
 
 Lineage counts as it is now; what was soft-deleted when a failure began fed nothing. What lies farthest upstream comes
-first, of several the oldest. What people have dismissed as the cause of an incident is none of its failures.
+first, of several the oldest. A cause that people have dismissed for an incident is none for its failures.
 Next: ``store/outbox/failure_messages.py``, ``server/alerts/incidents.py``.
 """
 

@@ -112,7 +112,7 @@ export function writtenOf(property: CustomProperty, { texts, rows = [], referenc
 }
 const bare = ({ id, type }: Reference) => ({ id, type });
 function intervalOf(start: number, end: number): { start: number; end: number } {
-  if (end < start) throw new Error('An interval ends after it begins.');
+  if (end < start) throw new Error('The end must not be before the beginning.');
   return { start, end };
 }
 

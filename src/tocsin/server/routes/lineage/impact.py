@@ -33,6 +33,7 @@ from tocsin.server.routes.lineage.edges import kind_of_type
 from tocsin.store.recipients.impact import MOST_ASSETS
 
 Depth = Annotated[int, Query(ge=0, le=50, description="Levels of lineage to follow downstream.")]
+CountedDepth = Annotated[int, Query(ge=1, le=5, description="Levels of lineage to follow downstream.")]
 Most = Annotated[int, Query(ge=1, le=MOST_ASSETS, description="Most assets that are listed, the nearest first.")]
 Columns = Annotated[str | None, Query(max_length=10_000, description="Comma list of columns: only what uses them.")]
 
@@ -78,7 +79,7 @@ def impact(
 
 
 @router.get("/lineage/counts", openapi_extra=answers("ImpactCounts"))
-def impact_counts(caller: Asked, *, assets: Assets = "", depth: Depth = 5) -> Response:
+def impact_counts(caller: Asked, *, assets: Assets = "", depth: CountedDepth = 5) -> Response:
     """Return how many assets lie downstream of each of these (comma list of ids); what one may not see is left out."""
     reader = caller.parts.graph.impact
     kinds = caller.parts.access.standing.of(_ids_in(assets))

@@ -154,7 +154,10 @@ def _moments(
         joined_id = step.incident_id if step.other_id == incident.lead_id else step.other_id
         joined_name = incident_names.get(joined_id or "")
         details |= {"incident": _name_json(joined_name)} if joined_name else {}
-        details |= {key: text for key, text in (("comment", step.comment), ("reason", step.reason)) if text}
+        # Who handles one incident may write into its timeline, and not into that of a cause that they dismiss.
+        is_of_effect = step.kind is StepKind.NOT_CAUSED and step.other_id == incident.lead_id
+        texts = {"comment": None if is_of_effect else step.comment, "reason": step.reason}
+        details |= {key: text for key, text in texts.items() if text}
         yield _moment(step.kind, step.at_ms, step.event_id, details, zone)
     if incident.recovered_event_id is not None and incident.resolved_at_ms is not None:
         yield _moment(StepKind.RECOVERED, incident.resolved_at_ms, incident.recovered_event_id, {}, zone)

@@ -28,8 +28,8 @@ OfTeam = Annotated[
 ]
 OfServer = Annotated[bool, typer.Option("--server", help="The defaults of the server, not your own.")]
 
-
 _TRIES = 3
+"""How often a change is made anew because another tab changed something meanwhile."""
 
 
 class _Scope(NamedTuple):

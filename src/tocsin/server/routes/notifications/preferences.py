@@ -77,7 +77,6 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked, *, if_match
     if preferences.inbox_days != store.of(owner).inbox_days:
         _check_inbox_days(preferences, caller)
     _check_mandatory(preferences, store.of(owner), store.defaults())
-
     check = None if if_match is None else partial(_check_unchanged, if_match)
     store.put(owner, preferences, now_ms=caller.parts.clock.now_ms(), check=check)
     return _answer_of(owner, caller)

@@ -67,7 +67,9 @@ test('an interval has both its ends in their order, a link its address', () => {
   expect(writtenOf(interval, draft)).toEqual(value);
   expect(writtenOf(interval, { texts: ['', ''] })).toBeUndefined();
   expect(() => writtenOf(interval, { texts: [draft.texts[0]!, ''] })).toThrow('needs a beginning and an end');
-  expect(() => writtenOf(interval, { texts: draft.texts.toReversed() })).toThrow('must not be before the beginning');
+  expect(() => writtenOf(interval, { texts: draft.texts.toReversed() })).toThrow(
+    'must not be before the beginning',
+  );
   const link = property('hyperlink-cp');
   expect(writtenOf(link, draftOf('link', { url: 'https://x' }))).toEqual({ url: 'https://x' });
   expect(writtenOf(link, { texts: ['https://x', 'X'] })).toEqual({ url: 'https://x', displayText: 'X' });

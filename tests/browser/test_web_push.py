@@ -60,6 +60,7 @@ def push_page(browser: Browser, sqlite_engine: Engine, started_store: StartedSto
         context.close()
 
 
+@pytest.mark.soak  # asking the service worker hangs in some Chromiums
 def test_a_browser_takes_messages_and_a_click_on_one_opens_what_it_tells_of(
     push_page: tuple[Served, Page], sqlite_engine: Engine
 ) -> None:

@@ -38,6 +38,7 @@ const subscription = () => ({
 PushManager.prototype.getSubscription = async () => kept;
 PushManager.prototype.subscribe = async () => (kept = subscription());
 """
+_PATIENCE_MS = 30_000
 _CLICK = """async () => {
   WindowClient.prototype.focus = async function () { return this; };  // asks for a real click, which no test has
   const [notification] = await self.registration.getNotifications();
@@ -60,7 +61,6 @@ def push_page(browser: Browser, sqlite_engine: Engine, started_store: StartedSto
         context.close()
 
 
-@pytest.mark.soak  # asking the service worker hangs in some Chromiums
 def test_a_browser_takes_messages_and_a_click_on_one_opens_what_it_tells_of(
     push_page: tuple[Served, Page], sqlite_engine: Engine
 ) -> None:
@@ -140,11 +140,18 @@ def deliver(page: Page, payload: bytes) -> None:
 
 
 def expect_shown(worker: Worker, title: str) -> None:
-    titles = worker.evaluate(
-        """async () => {
+    """Wait until the service worker shows one message; say what it may and has if it does not."""
+    shown = worker.evaluate(
+        """async (patienceMs) => {
+          const until = Date.now() + patienceMs;
           let shown = [];
-          while (!shown.length) shown = await self.registration.getNotifications();
-          return shown.map(({ title }) => title);
-        }"""
+          while (!shown.length && Date.now() < until) {
+            await new Promise((go) => setTimeout(go, 50));
+            shown = await self.registration.getNotifications();
+          }
+          const titles = shown.map(({ title }) => title);
+          return { titles, permission: Notification.permission, state: self.serviceWorker?.state };
+        }""",
+        _PATIENCE_MS,
     )
-    assert titles == [title]
+    assert shown["titles"] == [title], shown

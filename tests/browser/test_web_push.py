@@ -141,7 +141,7 @@ def deliver(page: Page, payload: bytes) -> None:
 
 def expect_shown(worker: Worker, title: str) -> None:
     """Wait until the service worker shows one message; say what it may and has if it does not."""
-    shown = worker.evaluate(
+    display = worker.evaluate(
         """async (patienceMs) => {
           const until = Date.now() + patienceMs;
           let shown = [];
@@ -154,4 +154,4 @@ def expect_shown(worker: Worker, title: str) -> None:
         }""",
         _PATIENCE_MS,
     )
-    assert shown["titles"] == [title], shown
+    assert display["titles"] == [title], display

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tocsin.alerts.private import TO_ME_ONLY
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import CHANGED_SECRETS, EDITORS, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
@@ -32,6 +33,8 @@ def add_editor(record: Record, alert_id: str) -> Written:
 def take_over(record: Record, alert_id: str) -> Written:
     """Make the actor the only editor of an alert; an event says so, and the alert keeps its version.
 
+    An alert to its owner only whose owner was deleted for good becomes the actor's.
+
     Raises
     ------
     NotFound : there is no such alert.
@@ -39,6 +42,7 @@ def take_over(record: Record, alert_id: str) -> Written:
     alert, editors = _find_alert(record, alert_id), record.transaction.alert_editors
     before = editors.of(alert_id)
     editors.replace(alert_id, record.actor.id, record.at_ms)
+    alert = _with_owner(record, alert)
     if before == [record.actor.id]:
         return Written(alert.document, None)
     change = FieldChange(name=EDITORS, old_value=_references(before), new_value=_references([record.actor.id]))
@@ -71,6 +75,17 @@ def skip_backlog(record: Record, alert_id: str) -> Written:
 def _switch(record: Record, alert_id: str, *, is_on: bool) -> Written:
     alert = _find_alert(record, alert_id)
     return record.change(alert, {**alert.document, "enabled": is_on})
+
+
+def _with_owner(record: Record, alert: Stored) -> Stored:
+    """Return an alert to its owner only that nobody owns as the actor's, another as it is."""
+    if not alert.document.get(TO_ME_ONLY) or alert.document.get("owners") or record.actor.is_bot:
+        return alert
+    owner = record.transaction.reference("user", Key.by_id(record.actor.id))
+    if owner is None:
+        return alert
+    record.change(alert, {**alert.document, "owners": [owner]})
+    return _find_alert(record, alert.id)
 
 
 def _references(user_ids: list[str]) -> list[Document]:

@@ -114,6 +114,14 @@ class CatalogueRules(Rules):
         if target.entity_type == NOTIFICATION_TEMPLATE:
             check_unused(record, target)
 
+    def goes_with(self, entity: Stored, gone_ids: Collection[str]) -> bool:
+        """Return whether an alert tells nobody but people who go for good; a saved search may have been shared."""
+        document = entity.document
+        if entity.entity_type != "eventsubscription" or not document.get("toMeOnly") or document.get("search"):
+            return False
+        owners = document.get("owners") or ()
+        return bool(owners) and all(owner["id"] in gone_ids for owner in owners)
+
     def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
         """Write the loss of its lineage edges; end its change requests; remove its name from alerts."""
         edges.leave_edges(record, entity, also_gone)

@@ -56,6 +56,7 @@ Files = Annotated[
 Prune = Annotated[
     bool, typer.Option("--prune", help="Delete all alerts that no file contains, but for those of the system.")
 ]
+AreOwnerless = Annotated[bool, typer.Option("--ownerless", help="List only those that people made and nobody owns.")]
 NameOfAlert = Annotated[str, typer.Argument(help="Name of the alert.")]
 
 
@@ -138,11 +139,12 @@ def export(
 
 
 @app.command("list")
-def list_alerts(*, as_json: AsJson = False) -> None:
+def list_alerts(*, ownerless: AreOwnerless = False, as_json: AsJson = False) -> None:
     """List all alerts, with the worst status of their destinations and the last time that one was sent to."""
     with Client() as client:
         zone = None if as_json else own_zone(client, is_shown=True)
-        alerts = [_row(alert, zone) for alert in client.list_subscriptions(fields="destinations")]
+        listed_alerts = client.list_subscriptions(fields="destinations", ownerless=ownerless or None)
+        alerts = [_row(alert, zone) for alert in listed_alerts]
     show_rows(alerts, as_json=as_json)
 
 
@@ -296,7 +298,7 @@ def take_over(
     why: Why = None,
     as_json: AsJson = False,
 ) -> None:
-    """Become the only editor of an alert: it then covers what you may view.
+    """Become the only editor of an alert, and the owner if it told only who is gone: it covers what you may view.
 
     Its destinations get all of that, so check them first.
 

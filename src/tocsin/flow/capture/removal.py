@@ -96,6 +96,10 @@ def forget_portion(record: Record, target: Stored, after: str, *, only_check: bo
     if is_last and not (only_check and after):
         return None
     for entity in referrers[:portion]:
+        if record.rules.goes_with(entity, {target.id}):
+            if not only_check:
+                delete(record, entity, recursive=False, hard=True)
+            continue
         document = _document_without(entity.document, {target.id}, set())
         record.permit.check_kept(entity.entity_type, entity.document, document)
         if not only_check and entity.id != target.id:
@@ -199,7 +203,9 @@ def _forget(record: Record, entities: list[Stored]) -> None:
     referring = record.transaction.entities_referring_to(sorted(ids), sorted({tag for _, tag in labels}))
     affected_by_id = {one.id: one for one in (*referring, *(entity for entity, _ in followed_entities))}
     for entity in sorted(affected_by_id.values(), key=lambda one: one.fqn):
-        if entity.id not in ids:
+        if record.rules.goes_with(entity, ids):
+            delete(record, entity, recursive=False, hard=True)
+        elif entity.id not in ids:
             document = _document_without(entity.document, ids, labels)
             record.permit.check_kept(entity.entity_type, entity.document, document)
             _note_gone_uses(record, entity, ids)

@@ -113,6 +113,10 @@ class Rules:
     def check_removal(self, record: Record, target: Stored) -> None:
         """Refuse to delete an entity, softly or for good."""
 
+    def goes_with(self, entity: Stored, gone_ids: Collection[str]) -> bool:
+        """Return whether an entity is nobody else's than that of people who go for good, and is deleted with them."""
+        return False
+
     def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
         """Write what the hard deletion of an entity means for others, those ``also_gone`` with it left out."""
 

@@ -153,7 +153,6 @@ def delete(key: Key, caller: Asked, *, hard_delete: HardDelete = True, recursive
     if document.get("provider") == "system":
         raise Forbidden("This alert is required by Tocsin: it can be disabled, not deleted.")
     written = writes_of(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
-    caller.parts.subscriptions.forget(document["id"])
     return answer(past(ROW, written.document, caller))
 
 

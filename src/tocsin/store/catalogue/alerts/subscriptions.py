@@ -25,7 +25,7 @@ from tocsin.store.database.alert_tables import alert_editor, alert_incident, mut
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import fetch_first, fetch_rows, fetch_value, reading, writing
 from tocsin.store.database.entity_tables import renaming
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import delete_by_key, rows_by_key
 from tocsin.store.database.tables import (
     change_event,
     destination_secret,
@@ -208,11 +208,9 @@ class Subscriptions:
                 connection.execute(destination_secret.insert(), secret_rows)
 
     def forget(self, subscription_id: str) -> None:
-        """Drop the secrets and the status of a subscription that has been deleted, and who had muted it."""
+        """Drop the secrets of a subscription that could not be created, and the like."""
         with writing(self._engine) as connection:
-            connection.execute(mute.delete().where(mute.c.about_id == subscription_id))
-            for table in (destination_secret, destination_status):
-                connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
+            erase_alerts(connection, [subscription_id])
 
     def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
         return [parse() for _, parse in self._parsers(*conditions)]
@@ -311,3 +309,10 @@ def _subscription(
     alert = alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0, since_offset=since_offset)
     who = {"creator_id": row.creator_id or "", "is_of_administrators": bool(row.is_of_administrators)}
     return alert.model_copy(update={**who, "bots": bots})
+
+
+def erase_alerts(connection: Connection, subscription_ids: Collection[str]) -> None:
+    """Drop the secrets and the status of subscriptions that are deleted for good, and who had muted them."""
+    columns = (mute.c.about_id, destination_secret.c.subscription_id, destination_status.c.subscription_id)
+    for column in columns:
+        delete_by_key(connection, column, subscription_ids)

@@ -15,6 +15,7 @@ from sqlalchemy import and_, exists, func, not_, or_, select, true
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import InvalidInput
+from tocsin.model.people import PRINCIPALS
 from tocsin.model.shapes import enumeration
 from tocsin.model.status import RESULT_STATUSES
 from tocsin.store.catalogue.access.visibility import Scopes, visible
@@ -216,6 +217,15 @@ def _even_untested(question: FilterQuestion) -> Condition:
     return true() if _truth(question) else has_tests
 
 
+def _without_owner(question: FilterQuestion) -> Condition:
+    """Return the condition that the requester sees no owner of an alert that people made."""
+    row, ownership = tables.entity.alias("owner"), tables.ownership.c
+    kinds = or_(*(_is_visible_as(one, question.scopes, row.c) for one in PRINCIPALS))
+    has_owner = exists().where(ownership.entity_id == _ENTITY.id, row.c.id == ownership.owner_id, kinds)
+    is_by_tocsin = func.coalesce(json_text(_ENTITY.document, "provider"), "") == "system"
+    return not_(or_(has_owner, is_by_tocsin)) if _truth(question) else or_(has_owner, is_by_tocsin)
+
+
 def _modifier(question: FilterQuestion) -> Condition:
     """Return no filter: the parameter changes the meaning of another one."""
     _truth(question)
@@ -252,6 +262,7 @@ _OF_TYPE: dict[str, dict[str, Filter]] = {
     "domain": {"parent": _within, "domainType": _by_value("domainType")},
     "eventsubscription": {
         "alertType": _word("alertType"),
+        "ownerless": _without_owner,
         "notificationTemplate": _filter_by_names("notificationTemplate", "notificationTemplate"),
     },
     "glossaryTerm": {"glossary": _within, "parent": _within},

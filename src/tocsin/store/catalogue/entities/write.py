@@ -28,6 +28,7 @@ from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.catalogue.alerts.editors import SqlAlertEditors
 from tocsin.store.catalogue.alerts.incidents import SqlAlertIncidents
 from tocsin.store.catalogue.alerts.reminders import SqlIncidentReminders
+from tocsin.store.catalogue.alerts.subscriptions import erase_alerts
 from tocsin.store.catalogue.changes import requests as change_requests
 from tocsin.store.catalogue.changes.requests import SqlChangeRequests
 from tocsin.store.catalogue.entities import authors, changes
@@ -306,6 +307,7 @@ class SqlTransaction:
         self._parts |= parts_about(self._connection, ids)
         erase_about(self._connection, ids)
         erase_series(self._connection, ids)
+        erase_alerts(self._connection, [one.id for one in erased if one.entity_type == "eventsubscription"])
         for user in (one for one in erased if one.entity_type == "user"):
             identities.forget(self._connection, user.id)
             forget_sender(self._connection, user.id, user.document["name"])

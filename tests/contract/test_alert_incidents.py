@@ -389,6 +389,7 @@ def test_comments_of_merges_count_and_what_is_sent_again_does_not(
     for name in ("sales", "orders"):
         table = administrator.get(f"/tables/name/warehouse.shop.public.{name}").json()
         assign_owners(administrator, table, ann_id)
+    feed_sales(administrator)
     assignment = {"assignee": {"id": ann_id, "type": "user"}, "comment": "mine"}
     requests: list[tuple[str, Json]] = [
         ("INC-1/comment", {"comment": "late"}),
@@ -396,6 +397,8 @@ def test_comments_of_merges_count_and_what_is_sent_again_does_not(
         ("INC-1/assign", assignment),
         ("INC-2/merge", {"into": "INC-1", "comment": "one cause"}),
         ("INC-2/split", {"comment": "two causes"}),
+        ("INC-2/dismiss-cause", {"cause": "INC-1", "comment": "it was off"}),
+        ("INC-2/restore-cause", {"cause": "INC-1", "comment": "it was on"}),
         ("INC-2/resolve", {"comment": "done"}),
     ]
     for path, body in requests:
@@ -519,6 +522,15 @@ def fail_second(administrator: httpx.Client, engine: Engine, case: Json) -> Json
     return second
 
 
+def feed_sales(administrator: httpx.Client) -> None:
+    """Let the table of the second test be made from that of the first."""
+    orders, sales = (
+        {"id": administrator.get(f"/tables/name/warehouse.shop.public.{name}").json()["id"], "type": "table"}
+        for name in ("orders", "sales")
+    )
+    assert administrator.put("/lineage", json={"edge": {"fromEntity": orders, "toEntity": sales}}).is_success
+
+
 def test_a_merged_incident_is_handled_by_either_name_and_split_again(
     administrator: httpx.Client, case: Json, sqlite_engine: Engine
 ) -> None:
@@ -599,12 +611,10 @@ def test_what_probably_caused_an_incident_is_named_where_it_may_be_seen(
 
 
 def test_a_probable_cause_that_is_none_is_dismissed_and_stays_so(
-    administrator: httpx.Client, case: Json, orders: Json, person: Person, sqlite_engine: Engine
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
 ) -> None:
     fail_second(administrator, sqlite_engine, case)
-    sales = administrator.get("/tables/name/warehouse.shop.public.sales").json()
-    ends = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": sales["id"], "type": "table"}}
-    assert administrator.put("/lineage", json={"edge": ends}).is_success
+    feed_sales(administrator)
     path, body = "/incidents/INC-2/dismiss-cause", {"cause": "INC-1", "comment": "the till was off"}
     for wrong, status in (({}, 400), ({"cause": 7}, 400), ({"cause": "INC-9"}, 404), ({"cause": "INC-2"}, 409)):
         assert administrator.put(path, json=wrong).status_code == status
@@ -617,9 +627,26 @@ def test_a_probable_cause_that_is_none_is_dismissed_and_stays_so(
         timeline = administrator.get(f"/incidents/{name}").json()["timeline"]
         says = [moment["says"] for moment in timeline if moment["kind"] == "notCaused"]
         assert says == [f"Administrator said that it and {other_name} have different causes{comment}"]
+    reverse = administrator.put("/incidents/INC-1/dismiss-cause", json={"cause": "INC-2"})
+    assert (reverse.status_code, reverse.json()["message"]) == (
+        400,
+        "cause: INC-2 is not among the probable causes of INC-1",
+    )
+    restoring_answer = administrator.put(
+        "/incidents/INC-2/restore-cause", json={"cause": "INC-1", "comment": "it was on"}
+    )
+    for answer in (restoring_answer, administrator.put("/incidents/INC-2/restore-cause", json={"cause": "INC-1"})):
+        assert [one["name"] for one in answer.json()["probableCauses"]] == ["INC-1"]
+        assert answer.json()["dismissedCauses"] == []
+    says = [one["says"] for one in restoring_answer.json()["timeline"] if one["kind"] == "causeRestored"]
+    assert says == ["Administrator said that it and INC-1 may have one cause after all: “it was on”"]
+    assert onlooker.put("/incidents/INC-2/restore-cause", json={"cause": "INC-1"}).status_code == 403
+    second_answer = administrator.put(path, json=body).json()
+    assert second_answer["probableCauses"] == []
+    assert [one["name"] for one in second_answer["dismissedCauses"]] == ["INC-1"]
     assert administrator.put("/incidents/INC-2/resolve").is_success
     assert administrator.put(path, json=body).is_success
-    assert administrator.put("/incidents/INC-1/dismiss-cause", json={"cause": "INC-2"}).is_success
+    assert administrator.put("/incidents/INC-2/restore-cause", json={"cause": "INC-1"}).status_code == 409
 
 
 PII = "matchAnyTag('PII.Sensitive')"

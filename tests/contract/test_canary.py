@@ -269,6 +269,7 @@ WRITES = frozenset(
     PUT /incidents/{incident}/assign
     PUT /incidents/{incident}/comment
     PUT /incidents/{incident}/dismiss-cause
+    PUT /incidents/{incident}/restore-cause
     PUT /incidents/{incident}/merge
     PUT /incidents/{incident}/resolve
     PUT /incidents/{incident}/split

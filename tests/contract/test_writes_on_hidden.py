@@ -138,6 +138,10 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
         "/incidents/INC-1/dismiss-cause",
         ({}, {"cause": "INC-1"}, {"cause": 7}),
     ),
+    "PUT /incidents/{incident}/restore-cause": (
+        "/incidents/INC-1/restore-cause",
+        ({}, {"cause": "INC-1"}, {"cause": 7}),
+    ),
     "PUT /incidents/{incident}/merge": ("/incidents/INC-1/merge", ({}, {"into": "INC-1"}, {"into": 7})),
     "PUT /incidents/{incident}/split": ("/incidents/INC-1/split", (*NONE, *DOCUMENTS)),
     "PUT /incidents/{incident}/resolve": ("/incidents/INC-1/resolve", (*NONE, {"comment": "x"}, {"comment": 7})),

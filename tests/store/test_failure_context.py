@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.alerts.incident_merging import dismiss_cause
+from tocsin.alerts.incident_merging import dismiss_cause, merge, restore_cause
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.dispatch import (
     DefinitionRunbook,
@@ -211,6 +211,37 @@ def test_a_failure_names_no_cause_that_people_have_dismissed_for_its_incident(st
     company.result("totals", "Failed", "late")
     (next_failure,) = dispatches_of(company)
     assert causes_of(next_failure) == ["INC-1"], "the next incident has its own causes"
+
+
+def test_a_dismissed_cause_is_no_root_by_way_of_its_parts_and_is_one_again_once_restored(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed")
+    company.table("totals", owners=[{"type": "user", "name": "ana"}])
+    company.table("sums", owners=[{"type": "user", "name": "ana"}])
+    for source, target in (("orders", "totals"), ("totals", "sums")):
+        ends = {
+            side: {"type": "table", "id": company.ids[name]}
+            for side, name in (("fromEntity", source), ("toEntity", target))
+        }
+        company.writes.put_edge(ends, actor=company.actor("ana"))
+    for name in ("totals", "sums"):
+        company.test_case(name, f"late {name}")
+        company.result(name, "Failed", f"late {name}")
+        notify_all(store_engine)
+    log, actor = AlertIncidentLog(store_engine), company.actor("ben")
+    cause, part, effect = (one.id for name in ("INC-1", "INC-2", "INC-3") if (one := log.find(name)) is not None)
+    *_, dispatch = dispatches_of(company)
+    place = place_of(dispatch)
+
+    def root_ids() -> list[str]:
+        with reading(store_engine) as connection:
+            return [root.incident_id for root in roots_at(connection, [place])[place]]
+
+    company.writes.within(lambda record: merge(record, part, cause), actor=actor)
+    assert root_ids() == [cause, cause, part, effect]
+    company.writes.within(lambda record: dismiss_cause(record, effect, cause), actor=actor)
+    assert root_ids() == [part, effect]
+    company.writes.within(lambda record: restore_cause(record, effect, cause), actor=actor)
+    assert root_ids() == [cause, cause, part, effect]
 
 
 def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_alert(store_engine: Engine) -> None:

@@ -1,8 +1,8 @@
 """Merging of incidents by hand, and its undoing: several failures with one cause are handled as one.
 
 Each keeps its asset, its watchers and its end; what people do to the one that others are part of is done to these as
-well, but not the reverse. A probable cause that is none can be dismissed instead. Merges, splits and dismissals take
-turns. Next: ``alerts/incidents.py``.
+well, but not the reverse. A probable cause that is none can be dismissed instead, and restored. All this takes turns.
+Next: ``alerts/incidents.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from tocsin.alerts.incidents import Handling, handle, note_step
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.capture.write import Record
-from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
+from tocsin.model.alert_incident import ABOUT_CAUSES, AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Written
 
@@ -67,28 +67,38 @@ def dismiss_cause(record: Record, incident_id: str, cause_id: str, *, comment: s
     NotFound : there is no such incident
     Conflict : it is resolved, or is the other one
     """
+    return _judge_cause(record, incident_id, Handling(StepKind.NOT_CAUSED, comment, other_id=cause_id))
+
+
+def restore_cause(record: Record, incident_id: str, cause_id: str, *, comment: str | None = None) -> Written:
+    """Note that a dismissed cause may be that of an incident after all; one that is not dismissed stays as it is.
+
+    Raises as ``dismiss_cause``.
+    """
+    return _judge_cause(record, incident_id, Handling(StepKind.CAUSE_RESTORED, comment, other_id=cause_id))
+
+
+def _judge_cause(record: Record, incident_id: str, handling: Handling) -> Written:
     incidents = record.transaction.alert_incidents
     incidents.take_turn()
     if (place := incidents.place_of(incident_id)) is not None:  # before the incident, as by who handles one
         record.transaction.find(place.entity_type, Key.by_id(place.entity_id))
     incident = _hold(record, incident_id)
-    if incident.id == cause_id:
+    if incident.id == handling.other_id:
         raise Conflict(f"{incident.name} cannot be its own cause")
-    steps = incidents.steps(incident.id)
-    if cause_id in dismissed_causes(steps, incident.id):
+    is_dismissed = handling.other_id in dismissed_causes(incidents.steps(incident.id), incident.id)
+    if is_dismissed is (handling.kind is StepKind.NOT_CAUSED):
         return _UNCHANGED
     if not incident.is_open:
         raise Conflict(f"{incident.name} is resolved")
-    return note_step(record, incident, incident, Handling(StepKind.NOT_CAUSED, comment, other_id=cause_id))
+    return note_step(record, incident, incident, handling)
 
 
-def dismissed_causes(steps: Iterable[AlertIncidentStep], incident_id: str) -> set[str]:
-    """Return the ids of the incidents of which people said that they are not the cause of one."""
-    return {
-        step.other_id
-        for step in steps
-        if step.kind is StepKind.NOT_CAUSED and step.incident_id == incident_id and step.other_id
-    }
+def dismissed_causes(steps: Iterable[AlertIncidentStep], incident_id: str) -> list[str]:
+    """Return the ids of the incidents of which people said last, in these steps, that they did not cause one."""
+    judgements = [step for step in steps if step.incident_id == incident_id and step.kind in ABOUT_CAUSES]
+    last_kinds = {step.other_id: step.kind for step in judgements if step.other_id}
+    return [other_id for other_id, kind in last_kinds.items() if kind is StepKind.NOT_CAUSED]
 
 
 def _join(record: Record, part: AlertIncident, target: AlertIncident, comment: str | None) -> Written:

@@ -20,6 +20,7 @@ from tocsin.model.change import (
     ALERT_INCIDENT,
     AWAY_UNTIL,
     IS_REMARK,
+    IS_RESTORED,
     MEANT_FOR,
     OTHER_INCIDENT,
     ChangeDescription,
@@ -244,6 +245,7 @@ def _remarks_of(record: Record, handling: Handling) -> Document:
         **({"comment": handling.comment} if handling.comment else {}),
         **({"reason": handling.reason} if handling.reason else {}),
         **({IS_REMARK: True} if handling.kind is StepKind.COMMENTED else {}),
+        **({IS_RESTORED: True} if handling.kind is StepKind.CAUSE_RESTORED else {}),
         **({OTHER_INCIDENT: asset | {"incident": place.name}} if place and asset else {}),
         **_absence_of(record, handling.stand_in),
     }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tocsin.alerts.private import TO_ME_ONLY
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import CHANGED_SECRETS, EDITORS, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
@@ -79,7 +78,7 @@ def _switch(record: Record, alert_id: str, *, is_on: bool) -> Written:
 
 def _with_owner(record: Record, alert: Stored) -> Stored:
     """Return an alert to its owner only that nobody owns as the actor's, another as it is."""
-    if not alert.document.get(TO_ME_ONLY) or alert.document.get("owners") or record.actor.is_bot:
+    if not alert.document.get("toMeOnly") or alert.document.get("owners") or record.actor.is_bot:
         return alert
     owner = record.transaction.reference("user", Key.by_id(record.actor.id))
     if owner is None:

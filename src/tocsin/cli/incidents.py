@@ -57,6 +57,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     parts = {"parts": names_of(incident["parts"])} if incident["parts"] else {}
     record = {"state id": incident["stateId"]} if incident["stateId"] else {}
     causes = {"probably caused by": ", ".join(map(_cause_text, incident["probableCauses"])) or None}
+    causes["not caused by"] = names_of(incident["dismissedCauses"]) or None
     show_facts(facts | record | lead | parts | {key: text for key, text in causes.items() if text}, as_json=False)
     show_rows([_moment(one, zone) for one in incident["timeline"]], as_json=False)
     if not incident["isWhole"]:
@@ -182,11 +183,30 @@ def dismiss_cause(
 ) -> None:
     """Say that another incident did not cause this one: neither it nor messages name CAUSE any longer.
 
+    restore-cause undoes it.
+
     Example: tocsin incidents dismiss-cause INC-8 INC-3 --comment "the feed was late before"
     """
     with Client() as client:
         incident = client.dismiss_incident_cause(name, cause, comment=comment)
     _say(incident, f"was not caused by {cause}", as_json=as_json)
+
+
+@app.command("restore-cause")
+def restore_cause(
+    name: Name,
+    cause: Annotated[str, typer.Argument(metavar="CAUSE", help="Number of the incident that was dismissed.")],
+    *,
+    comment: Comment = None,
+    as_json: AsJson = False,
+) -> None:
+    """Undo dismiss-cause: CAUSE is named as a probable cause again.
+
+    Example: tocsin incidents restore-cause INC-8 INC-3
+    """
+    with Client() as client:
+        incident = client.restore_incident_cause(name, cause, comment=comment)
+    _say(incident, f"may be caused by {cause} after all", as_json=as_json)
 
 
 def _say(incident: Document, outcome: str, *, as_json: bool) -> None:

@@ -54,8 +54,13 @@ def split_incident(name: str, *, comment: str | None = None) -> ApiCall[Document
 
 
 def dismiss_incident_cause(name: str, cause: str, *, comment: str | None = None) -> ApiCall[Document]:
-    """Say that another incident did not cause this one: it is no longer named as its cause."""
+    """Say that a probable cause did not cause an incident; ``restore_incident_cause`` undoes it."""
     return _incident(name, "dismiss-cause", comment, cause=cause)
+
+
+def restore_incident_cause(name: str, cause: str, *, comment: str | None = None) -> ApiCall[Document]:
+    """Undo the dismissal of a probable cause: it is named again."""
+    return _incident(name, "restore-cause", comment, cause=cause)
 
 
 def _incident(name: str, action: str, comment: str | None, **fields: Document | str) -> ApiCall[Document]:

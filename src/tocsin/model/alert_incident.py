@@ -46,12 +46,18 @@ class StepKind(StrEnum):
     """By hand, from the one that it was part of."""
     NOT_CAUSED = "notCaused"
     """By hand: another one, upstream of it, is not its cause."""
+    CAUSE_RESTORED = "causeRestored"
+    """By hand: another one, dismissed as its cause before, may be it after all."""
     COMMENTED = "commented"
     """By a person who neither takes it nor ends it."""
     REMINDED = "reminded"
     """By Tocsin, of one that nobody has acknowledged."""
     RECOVERED = "recovered"
     """By the next success of the asset."""
+
+
+ABOUT_CAUSES = frozenset({StepKind.NOT_CAUSED, StepKind.CAUSE_RESTORED})
+"""What people said of the probable causes of an incident; of each, the last counts."""
 
 
 class IncidentPlace(NamedTuple):

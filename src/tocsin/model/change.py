@@ -83,7 +83,7 @@ EXPIRY = "expiry"
 LAG = "lag"
 """The field of a ``lagExceeded`` or ``lagRecovered`` event that says which reader of the log lags, and how much."""
 
-ALERT_INCIDENT, OTHER_INCIDENT, IS_REMARK = "alertIncident", "otherIncident", "isRemark"
+ALERT_INCIDENT, OTHER_INCIDENT, IS_REMARK, IS_RESTORED = "alertIncident", "otherIncident", "isRemark", "isRestored"
 """The field of an ``alertIncidentUpdated`` event that says what a person did to an incident of an alert.
 
 Its ``otherIncident`` is the asset of the incident into which it was merged, or from which it was split, whose name is

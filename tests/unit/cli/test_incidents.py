@@ -102,6 +102,9 @@ def test_a_cause_is_dismissed(run: Run, small_server: SmallServer) -> None:
     assert small_server.requests[-1].body == {"cause": "INC-3", "comment": "it was late before"}
     assert json.loads(run(*arguments, "--json").out) == ONE
     assert small_server.requests[-1].body == {"cause": "INC-3"}
+    small_server.answer("PUT", f"{API}/INC-7/restore-cause", ONE)
+    assert run("incidents", "restore-cause", "INC-7", "INC-3").out == "INC-7 may be caused by INC-3 after all.\n"
+    assert small_server.requests[-1].body == {"cause": "INC-3"}
 
 
 def test_an_incident_that_is_not_there_ends_with_three(run: Run) -> None:

@@ -30,7 +30,12 @@ export type Step = {
   recipient?: Reference;
 };
 export type Cause = { id: string; name: string; entity: Reference; asset: Reference };
-export type IncidentDetails = Incident & { timeline: Step[]; isWhole: boolean; probableCauses: Cause[] };
+export type IncidentDetails = Incident & {
+  timeline: Step[];
+  isWhole: boolean;
+  probableCauses: Cause[];
+  dismissedCauses: Omit<Cause, 'asset'>[];
+};
 export type IncidentState = 'unresolved' | 'resolved' | 'all';
 
 /** What failed: the test or pipeline, the asset that it is about, and what its last failure says. */
@@ -131,6 +136,15 @@ export const merge = (name: string, into: string, comment = '') =>
 export const dismissCause = (name: string, cause: string) =>
   dataOf(
     api.PUT('/api/v1/incidents/{incident}/dismiss-cause', {
+      params: path(name),
+      body: { cause },
+    }),
+  );
+
+/** Undo the dismissal of a cause: it is named again. */
+export const restoreCause = (name: string, cause: string) =>
+  dataOf(
+    api.PUT('/api/v1/incidents/{incident}/restore-cause', {
       params: path(name),
       body: { cause },
     }),

@@ -14,6 +14,7 @@ from tocsin.model.change import (
     ALERT_INCIDENT,
     AWAY_UNTIL,
     IS_REMARK,
+    IS_RESTORED,
     MEANT_FOR,
     OTHER_INCIDENT,
     ChangeDescription,
@@ -211,7 +212,8 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, zo
     if is_moved:
         action = f"merged into {other_name}" if is_merged else f"split from {other_name}"
     elif after.get(OTHER_INCIDENT):
-        action = f"has another cause than {other_name}"
+        is_restored = bool(after.get(IS_RESTORED))
+        action = f"may be caused by {other_name} after all" if is_restored else f"has another cause than {other_name}"
     alert = object_in(after.get("alert"))
     comment = f": {quotation_of(str(after['comment']))}" if after.get("comment") else ""
     line = ChangeLine(clean_line(f"{name} {action}", limit=SHOWN_LIMIT))

@@ -45,6 +45,7 @@ def incident_sentence(moment: Document, zone: str) -> str:
         StepKind.MERGED: f"{who} merged it with {joined_name}",
         StepKind.SPLIT: f"{who} split it from {joined_name}",
         StepKind.NOT_CAUSED: f"{who} said that it and {joined_name} have different causes",
+        StepKind.CAUSE_RESTORED: f"{who} said that it and {joined_name} may have one cause after all",
         StepKind.COMMENTED: f"{who} wrote",
         StepKind.REMINDED: "alerts reminded of it, as nobody had acknowledged it",
         StepKind.RECOVERED: "a success resolved it",

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tocsin.access.incident_rights import may_change_incident, may_edit_table
+from tocsin.alerts.incident_merging import dismissed_causes
 from tocsin.delivery.wording.timelines import incident_sentence
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import (
+    ABOUT_CAUSES,
     REASONS,
     AlertIncident,
     AlertIncidentStep,
@@ -29,6 +31,7 @@ from tocsin.server.access.references import with_names
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import ID, OPEN, TEXT, TIME, array, either, exact_object, nullable
 from tocsin.server.request import Caller
+from tocsin.store.recipients.related_incidents import Cause
 
 ROW = ENTITY_TYPES["eventsubscription"]
 NAME: Document = {"type": "string", "examples": ["INC-7"]}
@@ -98,19 +101,36 @@ def _related_incidents(incidents: Sequence[AlertIncident], caller: Caller) -> _R
 
 
 def causes_json(incident: AlertIncident, caller: Caller) -> list[Document]:
-    """Return the incidents upstream that probably caused one: those whose asset, and what it tests, is visible."""
-    causes = caller.parts.alert_stores.related_incidents.causes_of_incident(incident)
-    shown_incidents = [one for one in visible_incidents(caller, [cause.incident for cause in causes]) if one]
-    standing = caller.parts.access.standing.of({cause.asset_id for cause in causes})
-    assets = {one: {"id": one, "type": kind} for one, (kind, _) in standing.items()}
-    visible_ids = caller.visibility.sees(assets.values())
-    references = with_names([*assets.values(), *map(asset_of, shown_incidents)], caller)
-    shown_ids = {one.id for one in shown_incidents}
+    """Return the first incidents upstream that probably caused one, as far as the caller may view them."""
+    causes = visible_causes(incident, caller)[:MOST_CAUSES]
+    types = {one: kind for one, (kind, _) in caller.parts.access.standing.of({it.asset_id for it in causes}).items()}
+    assets = [{"id": one, "type": kind} for one, kind in types.items()]
+    references = with_names([*assets, *(asset_of(cause.incident) for cause in causes)], caller)
     return [
         _part_json(cause.incident, references[cause.incident.entity_id]) | {"asset": references[cause.asset_id]}
         for cause in causes
-        if cause.incident.id in shown_ids and cause.asset_id in visible_ids
-    ][:MOST_CAUSES]
+    ]
+
+
+def visible_causes(incident: AlertIncident, caller: Caller) -> list[Cause]:
+    """Return the incidents upstream that probably caused one: those whose asset, and what it tests, is visible."""
+    causes = caller.parts.alert_stores.related_incidents.causes_of_incident(incident)
+    visible_incident_ids = {one.id for one in visible_incidents(caller, [cause.incident for cause in causes]) if one}
+    standing = caller.parts.access.standing.of({cause.asset_id for cause in causes})
+    visible_asset_ids = caller.visibility.sees([{"id": one, "type": kind} for one, (kind, _) in standing.items()])
+    return [
+        cause for cause in causes if cause.incident.id in visible_incident_ids and cause.asset_id in visible_asset_ids
+    ]
+
+
+def dismissed_causes_json(
+    incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller
+) -> list[Document]:
+    """Return the incidents that people have dismissed as the cause of one, as far as the caller may view them."""
+    causes = caller.parts.alert_stores.incidents.by_ids(dismissed_causes(steps, incident.lead_id))
+    shown_incidents = [one for one in visible_incidents(caller, list(causes.values())) if one]
+    references = with_names([asset_of(one) for one in shown_incidents], caller)
+    return [_part_json(one, references[one.entity_id]) for one in shown_incidents]
 
 
 def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
@@ -154,8 +174,8 @@ def _moments(
         joined_id = step.incident_id if step.other_id == incident.lead_id else step.other_id
         joined_name = incident_names.get(joined_id or "")
         details |= {"incident": _name_json(joined_name)} if joined_name else {}
-        # Who handles one incident may write into its timeline, and not into that of a cause that they dismiss.
-        is_of_effect = step.kind is StepKind.NOT_CAUSED and step.other_id == incident.lead_id
+        # Who handles one incident may write into its timeline, and not into that of a cause that they judge.
+        is_of_effect = step.kind in ABOUT_CAUSES and step.other_id == incident.lead_id
         texts = {"comment": None if is_of_effect else step.comment, "reason": step.reason}
         details |= {key: text for key, text in texts.items() if text}
         yield _moment(step.kind, step.at_ms, step.event_id, details, zone)
@@ -256,6 +276,8 @@ STEP_MOMENT = exact_object(
 
 
 _PART_KEYS: Document = {"id": ID, "name": NAME, "status": either(*IncidentStatus), "entity": OPEN}
+PART = exact_object(_PART_KEYS)
+"""An incident that another one names, and what failed."""
 CAUSE = exact_object({**_PART_KEYS, "asset": OPEN})
 """An incident that probably caused another one; ``asset`` is what its test checks, or its pipeline."""
 

@@ -14,7 +14,7 @@ from tocsin.server.alerts.editors import EDITOR
 from tocsin.server.alerts.event_shape import INBOX_ENTRY, REASON, TAB_COUNTS
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
 from tocsin.server.alerts.incident_messages import MESSAGE_MOMENT
-from tocsin.server.alerts.incidents import CAUSE, INCIDENT, STEP_MOMENT
+from tocsin.server.alerts.incidents import CAUSE, INCIDENT, PART, STEP_MOMENT
 from tocsin.server.alerts.noise import NOISE_COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.alerts.readers import READERS
@@ -468,6 +468,7 @@ ANSWERS: dict[str, Document] = {
         {
             **schema_of(INCIDENT)["properties"],
             "probableCauses": array(CAUSE),
+            "dismissedCauses": array(PART),
             "timeline": array({"anyOf": [STEP_MOMENT, MESSAGE_MOMENT]}),
             "isWhole": {**FLAG, "description": "False if there are messages that are not shown."},
         }

@@ -1,6 +1,7 @@
 """Incidents that began the failures of which events report: by hand, the one that stands for it; else by lineage.
 
-An incident farther upstream that is found later, or a merge by people, makes it the root of what it has begun.
+An incident farther upstream that is found later, or a merge by people, makes it the root of what it has begun; one that
+people have dismissed as the cause is no root of it, nor by way of an incident that is part of it.
 Next: ``store/outbox/inbox_heads.py``.
 """
 
@@ -19,7 +20,7 @@ from tocsin.store.catalogue.alerts.incidents import ended_offset
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.outbox.failure_incidents import ReportPlace
-from tocsin.store.recipients.related_incidents import FailureTime, causes_of
+from tocsin.store.recipients.related_incidents import FailureTime, causes_of, dismissals_of
 
 _ROW = alert_incident.c
 
@@ -46,10 +47,14 @@ def roots_at(connection: Connection, places: Collection[ReportPlace]) -> dict[Re
     lead_ids = {row.part_of for row in incidents.values()}
     lead_ids |= {one.part_of for many in upstream.values() for one in many}
     leads = _leads(connection, {one for one in lead_ids if one})
+    are_merged = any(one.part_of in leads for many in upstream.values() for one in many)
+    dismissals = dismissals_of(connection, upstream) if are_merged else {}
     roots: dict[ReportPlace, tuple[FailureRoot, ...]] = {}
     for place, row in incidents.items():
         lead = [leads[row.part_of]] if row.part_of in leads else []
-        above = chain.from_iterable(_roots_of(one, leads) for one in upstream[failures[place]])
+        dismissed_ids = dismissals.get(failures[place], ())
+        possible_leads = {one: root for one, root in leads.items() if one not in dismissed_ids}
+        above = chain.from_iterable(_roots_of(one, possible_leads) for one in upstream[failures[place]])
         roots[place] = (*lead, *above, FailureRoot(row.id, row.entity_type, row.entity_id))
     return roots
 

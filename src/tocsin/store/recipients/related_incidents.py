@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.flow.resolve.directory import NO_END
-from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
+from tocsin.model.alert_incident import ABOUT_CAUSES, AlertIncident, IncidentStatus, StepKind
 from tocsin.store.catalogue.alerts.incidents import ended_offset, incident_of
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
 from tocsin.store.database.engine import reading
@@ -45,20 +45,6 @@ class Cause(NamedTuple):
     asset_id: str
 
 
-class _Dismissal(NamedTuple):
-    """That another incident is not the cause of the incident of an asset, which lasts between two offsets."""
-
-    entity_id: str
-    since: int
-    until: int | None
-    other_id: str
-
-    def concerns(self, failure: FailureTime, cause_id: str) -> bool:
-        """Return whether a failure belongs to the incident, and the other one is of that id."""
-        is_of_incident = self.entity_id == failure.entity_id and self.since <= failure.since <= (self.until or NO_END)
-        return is_of_incident and self.other_id == cause_id
-
-
 class RelatedIncidents:
     """The incidents of one store that probably caused others."""
 
@@ -81,7 +67,7 @@ def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict
     if not any(upstream.values()):
         return {failure: [] for failure in failures}
     candidates = _candidates(connection, min(failure.until for failure in failures))
-    dismissals = _dismissals_of(connection, failures)
+    dismissals = dismissals_of(connection, failures)
     assets = find_subject_assets(connection, {incident.entity_id for incident, _ in candidates})
     return {
         failure: _farthest_first(
@@ -90,7 +76,7 @@ def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict
                 for incident, end_offset in candidates
                 if incident.opened_offset <= failure.until
                 and failure.since <= end_offset
-                and not any(one.concerns(failure, incident.id) for one in dismissals)
+                and incident.id not in dismissals[failure]
             ],
             upstream[failure],
         )
@@ -98,13 +84,24 @@ def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict
     }
 
 
-def _dismissals_of(connection: Connection, failures: Collection[FailureTime]) -> list[_Dismissal]:
-    """Return what people have said is not the cause of incidents of what fails."""
-    query = select(_ROW.entity_id, _ROW.opened_offset, ended_offset(), _STEP.other_id)
+def dismissals_of(connection: Connection, failures: Collection[FailureTime]) -> dict[FailureTime, set[str]]:
+    """Return, by failure, the incidents of which people said last that they did not cause the one it belongs to."""
+    query = select(_ROW.id, _ROW.entity_id, _ROW.opened_offset, ended_offset().label("ended"), _STEP.other_id)
+    query = query.add_columns(_STEP.kind, _STEP.at_ms, _STEP.id.label("step_id"))
     query = query.join(alert_incident_step, _STEP.incident_id == _ROW.id)
-    query = query.where(_STEP.kind == StepKind.NOT_CAUSED.value)
-    ids = {failure.entity_id for failure in failures}
-    return [_Dismissal(*row) for row in rows_by_key(connection, query, _ROW.entity_id, ids)]
+    query = query.where(_STEP.kind.in_([kind.value for kind in ABOUT_CAUSES]))
+    judgements = rows_by_key(connection, query, _ROW.entity_id, {failure.entity_id for failure in failures})
+    in_order = sorted(judgements, key=lambda row: (row.at_ms, row.step_id))
+    last_judgements = {(row.id, row.other_id): row for row in in_order}
+    dismissals = [row for row in last_judgements.values() if row.kind == StepKind.NOT_CAUSED.value]
+    return {
+        failure: {
+            row.other_id
+            for row in dismissals
+            if row.entity_id == failure.entity_id and row.opened_offset <= failure.since <= (row.ended or NO_END)
+        }
+        for failure in failures
+    }
 
 
 def _farthest_first(candidates: Collection[Cause], hops: Mapping[str, int]) -> list[Cause]:

@@ -32,6 +32,10 @@ _AT_MS = 1_796_810_400_000
             {"kind": "notCaused", "user": ANA, "incident": {"name": "INC-7"}},
             "ana said that it and INC-7 have different causes",
         ),
+        (
+            {"kind": "causeRestored", "user": ANA, "incident": {"name": "INC-7"}},
+            "ana said that it and INC-7 may have one cause after all",
+        ),
         ({"kind": "reminded"}, "alerts reminded of it, as nobody had acknowledged it"),
         ({"kind": "recovered"}, "a success resolved it"),
     ],

@@ -13,8 +13,9 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from pydantic import Field
 
-from tocsin.alerts.incident_merging import dismiss_cause, merge, split
+from tocsin.alerts.incident_merging import dismiss_cause, dismissed_causes, merge, restore_cause, split
 from tocsin.alerts.incidents import Handling, handle, handling_of, is_last_step
+from tocsin.errors import InvalidInput
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, number_in
 from tocsin.model.entity import Document
@@ -30,10 +31,12 @@ from tocsin.server.alerts.incidents import (
     as_listed,
     causes_json,
     check_may_change,
+    dismissed_causes_json,
     found_incident,
     incident_to_change,
     incidents_json,
     moments_of,
+    visible_causes,
     visible_incidents,
 )
 from tocsin.server.alerts.stand_ins import with_stand_in
@@ -188,16 +191,41 @@ def split_off(incident: PathText, body: OptionalBody, caller: Asked) -> Response
 
 @router.put("/{incident}/dismiss-cause", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentCause"))
 def dismiss_cause_of(incident: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Say that another incident (``cause``, ``comment``) did not cause this one: it is no longer named as its cause."""
-    effect = found_incident(incident, caller)
+    """Say that a probable cause (``cause``, ``comment``) did not cause an incident: it is no longer named as such."""
+    return _judge_cause(incident, StepKind.NOT_CAUSED, body, caller)
+
+
+@router.put("/{incident}/restore-cause", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentCause"))
+def restore_cause_of(incident: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Undo the dismissal of a probable cause (``cause``, ``comment``): it is named again."""
+    return _judge_cause(incident, StepKind.CAUSE_RESTORED, body, caller)
+
+
+def _judge_cause(name: str, kind: StepKind, body: Document, caller: Caller) -> Response:
+    effect = found_incident(name, caller)
     check_may_change(effect, caller)
     cause = found_incident(value_in(body, "cause", str, "must be the number or id of an incident"), caller)
-    comment = handling_of(StepKind.NOT_CAUSED, {key: value for key, value in body.items() if key != "cause"}).comment
-    with _quota_of(comment, caller):
+    comment = handling_of(kind, {key: value for key, value in body.items() if key != "cause"}).comment
+    steps = caller.parts.alert_stores.incidents.steps(effect.lead_id)
+    is_dismissed, is_dismissing = cause.lead_id in dismissed_causes(steps, effect.lead_id), kind is StepKind.NOT_CAUSED
+    if not is_dismissed:
+        _check_is_named(effect, cause, caller)
+    judge = dismiss_cause if is_dismissing else restore_cause
+    with _quota_of(None if is_dismissed is is_dismissing else comment, caller):
         caller.parts.writes.within(
-            lambda record: dismiss_cause(record, effect.lead_id, cause.lead_id, comment=comment), actor=caller.actor
+            lambda record: judge(record, effect.lead_id, cause.lead_id, comment=comment), actor=caller.actor
         )
     return _incident_answer(found_incident(effect.id, caller), caller)
+
+
+def _check_is_named(effect: AlertIncident, cause: AlertIncident, caller: Caller) -> None:
+    """Refuse what is no probable cause of an incident that the caller may view, nor one that such a cause is part of.
+
+    An incident is never its own: ``alerts/incident_merging.py`` says so.
+    """
+    causes = [one.incident for one in visible_causes(effect, caller)]
+    if cause.lead_id not in {effect.lead_id, *(one.id for one in causes), *(one.part_of for one in causes)}:
+        raise InvalidInput(f"{cause.name} is not among the probable causes of {effect.name}", field="cause")
 
 
 def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) -> Response:
@@ -235,8 +263,11 @@ def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
     steps = caller.parts.alert_stores.incidents.steps(incident.lead_id)
     messages, is_whole = message_moments(incident, caller)
     moments = sorted([*moments_of(incident, steps, caller), *messages], key=itemgetter("timestamp"))
-    causes = causes_json(incident, caller)
-    return answer(document | {"probableCauses": causes, "timeline": moments, "isWhole": is_whole})
+    causes = {
+        "probableCauses": causes_json(incident, caller),
+        "dismissedCauses": dismissed_causes_json(incident, steps, caller),
+    }
+    return answer(document | causes | {"timeline": moments, "isWhole": is_whole})
 
 
 def _number(cursor: str | None) -> int | None:

@@ -26,7 +26,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription
 from tocsin.sample.alerts import HOOK_ALERT
-from tocsin.sample.company import DEMO_PERSON
+from tocsin.sample.company import BOTS, DEMO_PERSON
 from tocsin.sample.load import is_loaded, lead_hook_to, load
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -123,6 +123,11 @@ def _check_assets_and_year(engine: Engine) -> None:
         EventType.TEST_SUITE_RUN_COMPLETED,
     }
     assert [event.event.timestamp for event in events] == sorted(event.event.timestamp for event in events)
+
+
+def test_each_bot_of_a_loaded_sample_is_listed_with_the_user_that_it_acts_as(sample: Engine) -> None:
+    bots = [SqlCatalogue(sample).get("bot", Key.by_name(name)) for name, _ in BOTS]
+    assert [bot["botUser"]["name"] for bot in bots] == [name for name, _ in BOTS]
 
 
 def test_the_past_of_the_sample_notifies_nobody(sample: Engine) -> None:

@@ -123,6 +123,7 @@ def _bots() -> Iterator[Act]:
     for name, description in BOTS:
         address = f"{name}@{MAIL_DOMAIN}"
         yield Create("user", {"name": name, "email": address, "isBot": True, "description": description})
+        yield Create("bot", {"name": name, "botUser": name, "description": description})
 
 
 def _teams() -> Iterator[Act]:

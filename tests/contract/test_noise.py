@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
+from tests.contract.test_access import restrict, send_patch
 from tests.contract.test_explain import Person, alert, ann, assign_owners, describe, person
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
@@ -48,6 +49,53 @@ def test_the_noisiest_come_first_with_what_was_opened(
     assert answer["paging"]["total"] == 2
     assert administrator.get("/events/subscriptions/noise?limit=1").json()["paging"]["total"] == 2
     assert administrator.get("/events/subscriptions/noise?since=4000000000000").json()["data"] == []
+
+
+@pytest.fixture
+def noisy_twice(
+    administrator: httpx.Client, noisy: Json, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> Json:
+    """Another alert, which told of two changes that the noisy one told of as well; ann is done with the last."""
+    same_alert = alert(administrator, "Same", {"effect": "include", "condition": "fieldChanged == 'description'"})
+    for number in (8, 9):
+        describe(administrator, orders, f"text {number}")
+    notify_all(sqlite_engine)
+    inbox = f"/users/{ann[0]}/notifications"
+    last_id = ann[1].get(inbox).json()["data"][0]["id"]
+    assert ann[1].post(f"{inbox}/marks", json={"as": "done", "ids": [last_id]}).is_success
+    return same_alert
+
+
+def newest_by_name(client: httpx.Client) -> Json:
+    noisy_alerts = client.get("/events/subscriptions/noise").json()["data"]
+    return {one["name"]: one["newest"] for one in noisy_alerts}
+
+
+def test_what_others_tell_too_and_what_was_acted_on_are_counted(
+    administrator: httpx.Client, noisy: Json, noisy_twice: Json
+) -> None:
+    newest = newest_by_name(administrator)
+    noisy_counts, same_counts = newest["Noisy"], newest["Same"]
+    assert (noisy_counts["events"], noisy_counts["toldByOthers"], noisy_counts["actedOn"]) == (11, 2, 1)
+    assert (same_counts["events"], same_counts["toldByOthers"], same_counts["actedOn"]) == (2, 2, 1)
+    assert noisy_counts["otherAlerts"] == 1
+    assert noisy_counts["others"] == [{"id": noisy_twice["id"], "name": "Same", "displayName": None, "events": 2}]
+    assert newest["ActivityFeedAlert"]["others"] == []
+    of_noisy = administrator.get(f"/events/subscriptions/{noisy['id']}/noise").json()
+    assert of_noisy["newest"] == noisy_counts
+
+
+def test_an_alert_that_a_person_may_not_view_overlaps_none_of_theirs(
+    administrator: httpx.Client, noisy_twice: Json, person: Person
+) -> None:
+    user_id, zoe = person("zoe")
+    assert newest_by_name(zoe)["Noisy"]["toldByOthers"] == 2
+    hidden = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
+    assert send_patch(administrator, f"/events/subscriptions/{noisy_twice['id']}", hidden).is_success
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    newest = newest_by_name(zoe)
+    assert "Same" not in newest
+    assert (newest["Noisy"]["toldByOthers"], newest["Noisy"]["otherAlerts"], newest["Noisy"]["others"]) == (0, 0, [])
 
 
 def test_one_alert_says_where_its_noise_comes_from_and_what_would_spare_it(

@@ -9,6 +9,7 @@ from tests.drafts import draft, match_results, notification_due_at_once, reason
 from tests.notifying import notify_all
 
 from tocsin.flow.schedule.messages import ScheduledNotification
+from tocsin.model.inbox import Mark
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import head_of
 from tocsin.store.database.tables import pipeline_progress
@@ -16,6 +17,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.firings import Firings, Tally
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.outbox.told_events import ToldEvents
 
 FAR_MS = 2**60
 
@@ -63,6 +65,37 @@ def test_events_that_other_alerts_told_of_are_counted(company: SmallCompany) -> 
     newest = [firing.log_offset for firing in firings.of(company.ids["bell"], 0, limit=2)]
     assert firings.overlaps(newest, besides=company.ids["bell"]) == {company.ids["both"]: 2}
     assert firings.overlaps([], besides="new") == {}
+
+
+def test_the_newest_events_that_alerts_told_of_are_whole_within_their_bounds(company: SmallCompany) -> None:
+    notify_all(company.engine)
+    told_events, alert_ids = ToldEvents(company.engine), [company.ids["bell"], company.ids["both"]]
+    pairs = told_events.newest(alert_ids, 0, limit=100, most_notified=100)
+    offsets = sorted({pair.log_offset for pair in pairs}, reverse=True)
+    assert [pair.log_offset for pair in pairs] == [offset for offset in offsets for _ in alert_ids]
+    assert len(offsets) == 3
+    cut_by_limit = told_events.newest(alert_ids, 0, limit=5, most_notified=100)
+    assert {pair.log_offset for pair in cut_by_limit} == set(offsets[:2])
+    cut_by_sum = told_events.newest(alert_ids, 0, limit=100, most_notified=4)
+    assert {pair.log_offset for pair in cut_by_sum} == {offsets[0]}
+    assert told_events.newest([], 0, limit=100, most_notified=100) == []
+    assert told_events.newest(alert_ids, offsets[0] + 1, limit=100, most_notified=100) == []
+
+
+def test_who_marks_something_as_done_acts_on_what_all_its_alerts_told(company: SmallCompany) -> None:
+    notify_all(company.engine)
+    inbox, ana = Inbox(company.engine), company.ids["ana"]
+    entry = inbox.page(ana, FAR_MS, limit=10)[0]
+    told_events = ToldEvents(company.engine)
+    inbox.mark_read(ana, entry.id, FAR_MS)
+    assert told_events.acts_between(0, FAR_MS) == set()
+    inbox.mark(ana, [entry.id], Mark.DONE, FAR_MS)
+    (offset,) = {offset for offset, _ in told_events.acts_between(0, FAR_MS)}
+    assert told_events.acts_between(offset, offset) == {
+        (offset, company.ids["bell"]),
+        (offset, company.ids["both"]),
+    }
+    assert told_events.acts_between(offset + 1, FAR_MS) == set()
 
 
 def test_a_read_notification_counts_for_every_alert_in_it(company: SmallCompany) -> None:

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { conditionOfRules, plain, sentenceOf } from '../src/words/alerts';
-import { healthOf } from '../src/words/health';
+import { actedShare, healthOf, overlapOf } from '../src/words/health';
 import { documentOf } from '../src/words/yaml';
 
 const alert = {
@@ -57,4 +57,43 @@ test('an alert is silent only once it is there for the thirty days that are coun
     ills: [],
     text: expect.stringMatching(/^nothing to tell since it was made, 29 Nov/),
   });
+});
+
+const newest = (events: number, toldByOthers: number, names: string[]) => ({
+  id: 'a',
+  name: 'A',
+  noise: 0,
+  notified: events,
+  notifiedInApp: events,
+  fired: events,
+  newest: {
+    events,
+    actedOn: 3,
+    toldByOthers,
+    otherAlerts: names.length,
+    others: names.map((name) => ({ id: name, name, displayName: null, events: toldByOthers })),
+  },
+});
+
+test('an alert overlaps if others sent at least half of what it told of', () => {
+  const one = { ...alert, id: '019ac000-0000-7000-8000-000000000000' } as never;
+  expect(healthOf(one, newest(10, 5, ['B']), Date.now()).ills).toContain('overlapping');
+  expect(healthOf(one, newest(10, 4, ['B']), Date.now()).ills).not.toContain('overlapping');
+  expect(healthOf(one, newest(4, 4, ['B']), Date.now()).ills).not.toContain('overlapping');
+});
+
+test('an overlap names the other alert, or says how many there are', () => {
+  expect(overlapOf(newest(92, 48, ['B']))?.text).toBe('48 of 92 sent by B too');
+  expect(overlapOf(newest(92, 48, ['B', 'C']))).toEqual({
+    text: '48 of 92 sent by 2 others too',
+    names: ['B', 'C'],
+  });
+  expect(overlapOf(newest(92, 0, []))).toBeNull();
+});
+
+test('a share acted on is known where people can act', () => {
+  expect(actedShare(newest(12, 0, []))).toBe(0.25);
+  const mailed = newest(12, 0, []);
+  expect(actedShare({ ...mailed, notifiedInApp: 0, newest: { ...mailed.newest, actedOn: 0 } })).toBeNull();
+  expect(actedShare(undefined)).toBeNull();
 });

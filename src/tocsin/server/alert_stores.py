@@ -45,6 +45,7 @@ from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.team_preferences import SqlTeamPreferences
 from tocsin.store.outbox.told_counts import ToldCounts
+from tocsin.store.outbox.told_events import ToldEvents
 from tocsin.store.outbox.told_months import ToldMonths
 from tocsin.store.recipients.asked import AskedConsumers
 from tocsin.store.recipients.directory import SqlDirectory
@@ -84,6 +85,7 @@ class AlertStores:
         self.match_results = MatchResults(engine)
         self.reports = Reports(engine)
         self.firings = Firings(engine)
+        self.told_events = ToldEvents(engine)
         self.incidents = AlertIncidentLog(engine)
         self.incident_messages = IncidentMessages(engine)
         self.related_incidents = RelatedIncidents(engine)

@@ -3,7 +3,7 @@ import type { Alert, NoiseRow } from '../api/alerts';
 import { sayReason, sayWhom } from './alerts';
 import { dayOf } from './dates';
 
-export type Ill = 'failing' | 'noisy' | 'silent' | 'ending' | 'off';
+export type Ill = 'failing' | 'noisy' | 'silent' | 'ending' | 'overlapping' | 'off';
 export type Health = { ills: Ill[]; text: string; more?: string };
 type Status = {
   status?: string;
@@ -17,6 +17,8 @@ const COUNTED_MS = 30 * DAY_MS;
 const SOON_MS = 31 * DAY_MS;
 const NOISY_FROM = 50;
 const NOISY_SHARE = 0.05;
+const OVERLAPPING_FROM = 5;
+const OVERLAPPING_SHARE = 0.5;
 const BROKEN = new Set(['failed', 'retryLimitReached', 'awaitingRetry']);
 
 export const illWords: Readonly<Record<Ill, string>> = {
@@ -24,6 +26,7 @@ export const illWords: Readonly<Record<Ill, string>> = {
   noisy: 'Noisy',
   silent: 'Silent',
   ending: 'Ends soon',
+  overlapping: 'Overlapping',
   off: 'Off',
 };
 
@@ -37,6 +40,21 @@ export const brokenOf = (alert: Alert) =>
 /** Return the share of notifications in the app that were opened; null where none came. */
 export const openedShare = (noise: NoiseRow | undefined): number | null =>
   noise?.notifiedInApp ? (noise.opened ?? 0) / noise.notifiedInApp : null;
+
+/** Return the share of what an alert told of lately on which a person acted; null where nobody can. */
+export function actedShare(noise: NoiseRow | undefined): number | null {
+  const { events, actedOn } = noise?.newest ?? { events: 0, actedOn: 0 };
+  return events && (actedOn || noise?.notifiedInApp) ? actedOn / events : null;
+}
+
+/** Return how much of what an alert told of lately others told as well, and which: "48 of 92 sent by 2 others too". */
+export function overlapOf(noise: NoiseRow | undefined): { text: string; names: string[] } | null {
+  const newest = noise?.newest;
+  if (!newest?.toldByOthers) return null;
+  const names = newest.others.map((other) => other.displayName || other.name);
+  const by = newest.otherAlerts === 1 ? (names[0] ?? '1 other') : `${newest.otherAlerts} others`;
+  return { text: `${newest.toldByOthers} of ${newest.events} sent by ${by} too`, names };
+}
 
 /** Return since when an alert is there, which its id tells; 0 where it does not. Source: RFC 9562, 5.7. */
 export const bornAt = ({ id }: Pick<Alert, 'id'>): number =>
@@ -52,6 +70,8 @@ export function healthOf(alert: Alert, noise: NoiseRow | undefined, nowMs: numbe
   const countedFrom = nowMs - COUNTED_MS;
   if (!noise?.fired && alert.enabled !== false && bornAt(alert) <= countedFrom) ills.push('silent');
   if (alert.expires && alert.expires - nowMs < SOON_MS) ills.push('ending');
+  const { events = 0, toldByOthers = 0 } = noise?.newest ?? {};
+  if (events >= OVERLAPPING_FROM && toldByOthers >= events * OVERLAPPING_SHARE) ills.push('overlapping');
   return { ills, ...said(ills, broken, noise, bornAt(alert)) };
 }
 

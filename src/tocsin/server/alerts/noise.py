@@ -18,6 +18,7 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import visible_parts
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alert_stores import with_streaks
+from tocsin.server.alerts.told_events import newest_told
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, WHOLE
 from tocsin.server.request import Caller
@@ -49,7 +50,12 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
         else {}
     )
     mutes = stores.mutes.counts([one.id for one in listed_alerts], now_ms)
-    reports = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed_alerts]
+    newest = newest_told(alerts, start, caller) if listed_alerts else {}
+    reports = [
+        _row(alert, tallies[alert.id], people.get(alert.id), mutes.get(alert.id, (0, 0)))
+        | {"newest": newest.get(alert.id)}
+        for alert in listed_alerts
+    ]
     return {
         "since": since,
         "until": now_ms,
@@ -59,8 +65,8 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
     }
 
 
-def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
-    """Return the notifications of one alert, per asset and per rule, and what a stricter rule would have saved."""
+def detail(alert: EventSubscription, since: int, alerts: Sequence[EventSubscription], caller: Caller) -> Document:
+    """Return what an alert told, per asset and rule, what others of ``alerts`` told too, what a rule would save."""
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
     start = stores.firings.start_of(since)
     tally = _tallies([alert.id], start, caller).get(alert.id, Tally())
@@ -74,6 +80,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
         "until": now_ms,
         "formula": FORMULA,
         **_row(alert, tally, people, mute_counts),
+        "newest": newest_told(alerts, start, caller).get(alert.id),
         "assets": _assets(alert.id, start, caller),
         "examined": len(fired_events),
         "rules": [_camel(asdict(one)) for one in rule_shares(by_names_then, fired_events)],

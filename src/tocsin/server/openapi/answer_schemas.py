@@ -18,6 +18,7 @@ from tocsin.server.alerts.incidents import CAUSE, INCIDENT, PART, STEP_MOMENT
 from tocsin.server.alerts.noise import NOISE_COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.alerts.readers import READERS
+from tocsin.server.alerts.told_events import NEWEST_TOLD
 from tocsin.server.alerts.watching import TELLING
 from tocsin.server.entities.version_words import VERSION_DIFFERENCE
 from tocsin.server.http.answer_shapes import schema_of
@@ -433,7 +434,7 @@ ANSWERS: dict[str, Document] = {
             **{"id": ID, "name": TEXT, "displayName": nullable(TEXT), "enabled": FLAG},
             **schema_of(NOISE_COUNTS)["properties"],
             **dict.fromkeys(("muted", "unsubscribed"), COUNT),
-            "people": nullable(COUNT),
+            **{"people": nullable(COUNT), "newest": nullable(NEWEST_TOLD)},
         },
     },
     "NoiseOverview": exact_object(

@@ -172,7 +172,7 @@ class FiringCounts:
     def _rows(self) -> list[Row]:
         counts: dict[Pair, list[int]] = {pair: [0, 0, 0] for pair in self._pairs}
         for (offset, reasons, channel, is_person), count in self._notified.items():
-            for alert in _alerts_in(reasons):
+            for alert in alerts_in(reasons):
                 counted = counts.setdefault((offset, alert), [0, 0, 0])
                 counted[0] += count
                 counted[1] += count if is_person else 0
@@ -217,6 +217,6 @@ def _sums() -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=4_096)
-def _alerts_in(reasons: str) -> frozenset[str]:
+def alerts_in(reasons: str) -> frozenset[str]:
     """Return the alerts that a notification's reasons name; the followers of one asset all have the same text."""
     return frozenset(reason["subscriptionId"] for reason in orjson.loads(reasons))

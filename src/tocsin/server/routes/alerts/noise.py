@@ -51,7 +51,8 @@ def read_destination_figures(subscription_id: PathId, caller: Asked) -> Response
 def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") -> Response:
     """Return an alert's noise per asset and rule, with suggested conditions."""
     begins = moment(since, "since", caller.parts.clock.now_ms())
-    return answer(detail(_editable_alert(subscription_id, caller, "what others opened"), begins, caller))
+    alert = _editable_alert(subscription_id, caller, "what others opened")
+    return answer(detail(alert, begins, visible_alerts(caller), caller))
 
 
 def _editable_alert(subscription_id: UUID, caller: Caller, subject: str) -> EventSubscription:

@@ -41,7 +41,7 @@ DIGESTS = "tocsin-digests"
 THROUGH = "digests composed"
 """What the store calls the due time through which all digests have been looked at."""
 
-SHARE_SIZE, _AT_ONCE = 1_000, 200
+SHARE_SIZE, _AT_ONCE = 1_000, 500
 """Messages of a task, and of a portion that it reads and stores: a task lasts a second or two."""
 
 _LOOK_EVERY_S = 30.0

@@ -8,11 +8,11 @@ Next: ``server/access/inbox_causes.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tocsin.model import fqn
 from tocsin.model.thread import THREAD
@@ -25,6 +25,8 @@ RUN_GAP_MS = 6 * SESSION_GAP_MS
 
 MOST_TOKEN = 80
 """Characters of the text of a token at most."""
+
+T = TypeVar("T")
 
 _IN_SCHEMAS = frozenset({"databaseSchema", "table", "storedProcedure", "testCase", "testSuite"})
 _SCHEMA_STEPS = 3
@@ -149,17 +151,37 @@ def gather_causes(events: Iterable[CauseFacts]) -> list[CauseGroup]:
     Pauses are measured by the times of events in the order of the log, from the latest time so far: a clock that is set
     back begins no new cause. A failure has no pauses: its incident says when it ends.
     """
-    gathered: list[tuple[CauseKey, list[CauseFacts]]] = []
-    current: dict[CauseKey, tuple[list[CauseFacts], int]] = {}
-    for facts in sorted(events, key=lambda one: one.offset):
-        key = key_of(facts)
+    in_log = sorted(events, key=lambda one: one.offset)
+    groups = gather_by_key([(place_in_causes(facts), facts) for facts in in_log])
+    return [CauseGroup(key, tuple(members)) for key, members in groups]
+
+
+class PlaceInCauses(NamedTuple):
+    """What decides to which cause an event belongs: its key, its time, and the longest pause before it."""
+
+    key: CauseKey
+    timestamp_ms: int
+    gap_ms: float
+
+
+def place_in_causes(facts: CauseFacts) -> PlaceInCauses:
+    """Return what decides to which cause an event belongs; only a single one's key says where in the log it is."""
+    key = key_of(facts)
+    return PlaceInCauses(key, facts.timestamp_ms, _gap_ms(key, facts))
+
+
+def gather_by_key(placed: Iterable[tuple[PlaceInCauses, T]]) -> Sequence[tuple[CauseKey, Sequence[T]]]:
+    """Return causes as ``gather_causes`` does, of whatever stands for each event, in the order of the log."""
+    gathered: list[tuple[CauseKey, list[T]]] = []
+    current: dict[CauseKey, tuple[list[T], int]] = {}
+    for (key, timestamp_ms, gap_ms), member in placed:
         members, latest_ms = current.get(key, (None, 0))
-        if members is None or facts.timestamp_ms - latest_ms > _gap_ms(key, facts):
-            members, latest_ms = [], facts.timestamp_ms
+        if members is None or timestamp_ms - latest_ms > gap_ms:
+            members, latest_ms = [], timestamp_ms
             gathered.append((key, members))
-        members.append(facts)
-        current[key] = members, max(latest_ms, facts.timestamp_ms)
-    return [CauseGroup(key, tuple(members)) for key, members in gathered]
+        members.append(member)
+        current[key] = members, max(latest_ms, timestamp_ms)
+    return gathered
 
 
 def _gap_ms(key: CauseKey, facts: CauseFacts) -> float:

@@ -181,9 +181,10 @@ class CarriedEvent:
 
     def remember(self, make: Callable[[ChangeEvent], T]) -> T:
         """Return what a function makes of the event, made once for all messages that carry it."""
-        if (make,) not in self.texts:
-            self.texts[make,] = make(self.event)
-        remembered: T = self.texts[make,]
+        try:
+            remembered: T = self.texts[make,]
+        except KeyError:
+            remembered = self.texts[make,] = make(self.event)
         return remembered
 
     @cached_property

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tocsin.delivery.wording.causes import causes_of_entries
+from tocsin.delivery.wording.causes import EventCause
 from tocsin.delivery.wording.importance import ToldKind, kind_of, nouns_of
 from tocsin.model.message import Entry
 from tocsin.model.phrases import count_text
@@ -26,17 +26,19 @@ class CauseGroups(NamedTuple):
     headings: dict[str, str]
 
 
-def group_by_cause(entries: Sequence[Entry]) -> CauseGroups:
+def group_by_cause(entries: Sequence[Entry], causes: Sequence[EventCause]) -> CauseGroups:
     """Return notifications that are sorted by importance, of each kind those of one cause together, after the others.
 
-    Where all are of one cause, the headline of the message says which, and they stay as they are.
+    ``causes`` are what ``causes_of_entries`` makes of them. Where all are of one cause, the headline of the message
+    says which, and they stay as they are.
     """
-    causes = causes_of_entries(entries)
     if len(causes) == 1 and len(causes[0].entries) == len(entries):
         return CauseGroups(tuple(entries), {})
     places: dict[str, int] = {}
     headings: dict[str, str] = {}
     for place, cause in enumerate(causes, start=1):
+        if len(cause.entries) < 2:
+            continue
         by_kind: dict[ToldKind, list[Entry]] = defaultdict(list)
         for entry in cause.entries:
             by_kind[kind_of(entry)].append(entry)
@@ -45,6 +47,8 @@ def group_by_cause(entries: Sequence[Entry]) -> CauseGroups:
                 heading = f"{cause.in_words}: {_counts_text(kind, members)}"
                 headings |= {entry.notification_id: heading for entry in members}
                 places |= {entry.notification_id: place for entry in members}
+    if not headings:
+        return CauseGroups(tuple(entries), {})
     order = sorted(entries, key=lambda entry: (kind_of(entry), places.get(entry.notification_id, 0)))
     return CauseGroups(tuple(order), headings)
 

@@ -10,7 +10,16 @@ from typing import NamedTuple
 
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.wording.reports import is_report
-from tocsin.model.causes import CauseFacts, CauseGroup, CauseKind, gather_causes, neighbourhood_of
+from tocsin.model.causes import (
+    CauseFacts,
+    CauseGroup,
+    CauseKind,
+    PlaceInCauses,
+    gather_by_key,
+    neighbourhood_of,
+    place_in_causes,
+)
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import Entry
 from tocsin.model.phrases import count_text, in_words
@@ -75,31 +84,25 @@ def causes_of_entries(entries: Sequence[Entry]) -> list[EventCause]:
     An actor is told apart by their id: two may be called the same. A report is only of a run that it states.
     """
     in_log = sorted(entries, key=lambda entry: entry.log_offset)
-    facts = [_facts_of(entry, place) for place, entry in enumerate(in_log)]
-    groups = gather_causes(one for one in facts if one.reason or not is_report(in_log[one.offset].event))
-    causes: list[EventCause] = []
-    for group in groups:
-        first = group.events[0]
-        if group.key.kind in (CauseKind.RUN, CauseKind.SESSION):
-            place = group.key.place if group.key.kind is CauseKind.RUN else neighbourhood_of(first)
-            actor_name = in_log[first.offset].event.user_name or ""
-            causes.append(
-                EventCause(group.key.kind, place, actor_name, tuple(in_log[one.offset] for one in group.events))
-            )
-    return causes
+    placed = [(place, entry) for entry in in_log if (place := entry.carried.remember(_place_of)) is not None]
+    return [
+        EventCause(key.kind, key.place, members[0].event.user_name or "", tuple(members))
+        for key, members in gather_by_key(placed)
+    ]
 
 
-def only_cause(entries: Sequence[Entry]) -> EventCause | None:
+def only_cause(entries: Sequence[Entry], causes: Sequence[EventCause]) -> EventCause | None:
     """Return the run or edits that all that a message tells is of; None where it is of several, or of none."""
-    causes = causes_of_entries(entries)
     return causes[0] if len(causes) == 1 and len(causes[0].entries) == len(entries) else None
 
 
-def _facts_of(entry: Entry, place: int) -> CauseFacts:
-    event = entry.event
-    about = (place, event.entity_type, event.entity_id, event.entity_fully_qualified_name)
+def _place_of(event: ChangeEvent) -> PlaceInCauses | None:
+    """Return what decides to which run or edits an event belongs; None if it can be of none."""
+    about = (event.entity_type, event.entity_id, event.entity_fully_qualified_name)
     actor = f"{event.user_id or ''} {event.user_name}" if event.user_name else None
-    return CauseFacts(*about, actor, True, event.reason, event.timestamp)
+    place = place_in_causes(CauseFacts(0, *about, actor, True, event.reason, event.timestamp))
+    is_of_cause = place.key.kind in (CauseKind.RUN, CauseKind.SESSION) and (event.reason or not is_report(event))
+    return place if is_of_cause else None
 
 
 def _assets_text(group: CauseGroup, assets: Collection[str]) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from tocsin.delivery.dispatch import (
     NO_GUIDANCE,
@@ -25,23 +26,25 @@ from tocsin.delivery.lines import ADVICE, PURPOSE, YOU, ChangeLine, clean_line, 
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import type_text
 from tocsin.delivery.wording.cause_groups import group_by_cause
-from tocsin.delivery.wording.change_requests import SINCE_THEN, is_change_overdue, objection_line
+from tocsin.delivery.wording.causes import causes_of_entries
+from tocsin.delivery.wording.change_requests import SINCE_THEN, objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
+from tocsin.delivery.wording.deeds import deed_text
 from tocsin.delivery.wording.digest_headlines import digest_headline, told_count
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
 from tocsin.delivery.wording.importance import ToldKind, kind_of, sort_entries
-from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
-from tocsin.delivery.wording.readers import names_reader
+from tocsin.delivery.wording.incidents import INCIDENT_LABEL
+from tocsin.delivery.wording.readers import ids_of_readers
 from tocsin.delivery.wording.reasons import why_text
-from tocsin.delivery.wording.reports import is_recovery, is_report
+from tocsin.delivery.wording.reports import is_recovery
 from tocsin.delivery.wording.request_states import RequestRead, request_lines, request_read
 from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.surroundings import ENDED_ADVICE, FAILURE_ADVICE, STREAKS, with_failure_advice
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
-from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
-from tocsin.model.change_request import NOT_ASKED
+from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent
+from tocsin.model.change_request import NOT_ASKED, AskedFor
 from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.model.thread import THREAD
@@ -66,18 +69,6 @@ Of what a template says it shows as many blocks, twice as many of a single one.
 
 _ALWAYS_TOLD = frozenset({ADVICE, SINCE_THEN, *STREAKS})
 """Labels of lines that no message leaves out to be short."""
-
-_DONE = {
-    EventType.ENTITY_CREATED: "created by",
-    EventType.ENTITY_SOFT_DELETED: "deleted by",
-    EventType.ENTITY_DELETED: "permanently deleted by",
-    EventType.ENTITY_RESTORED: "restored by",
-    **dict.fromkeys(OF_CHANGE_REQUESTS, "by"),
-}
-_SESSIONS = {EventType.USER_LOGIN: "logged in", EventType.USER_LOGOUT: "logged out"}
-_REPORTED = "reported"
-_OF_NOBODY = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_REMINDER})
-"""Types of events that name nobody as their author."""
 
 _NAME_LIMIT = 300
 _LINE_LIMIT = 1_000
@@ -218,7 +209,7 @@ class MessageContent:
     is_digest: bool = False
     hint: str = ""
 
-    @property
+    @cached_property
     def tone(self) -> Tone:
         """Return the worst tone of what the message shows."""
         return max((section.tone for section in self.sections), default=Tone.NEUTRAL)
@@ -235,54 +226,84 @@ class MessageContent:
 
 def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: str, lines_each: int) -> MessageContent:
     """Return what a message says that shows these of its notifications, and of each so many changes."""
-    sections: list[Section] = []
     recovery_offsets = _recovery_offsets(dispatch) if len(dispatch.entries) > 1 else {}
+    sections: list[Section] = []
     for entry in entries:
-        event, failure = entry.carried.event, dispatch.failure
-        if dispatch.incidents or dispatch.streaks:
-            failure = failure or _failure_in_digest(entry, dispatch)
-        if failure and failure.incident:
-            failure = replace(failure, incident=failure.incident.read_by(entry.recipient_id))
-        is_addressed = event.entity_type == THREAD or event.event_type in OF_CHANGE_REQUESTS
-        kinds = frozenset(one.kind for one in entry.reasons) if is_addressed else None
-        request = request_read(entry, dispatch) if dispatch.requests else None
-        reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
-        buttons = dispatch.buttons.get(entry.notification_id, ())
-        incident = dispatch.incidents.get(entry.notification_id)
-        incident = incident.read_by(entry.recipient_id) if incident else None
-        is_over = bool(recovery_offsets) and entry.log_offset < recovery_offsets.get(_place_of(event), 0)
-        is_plain = failure is None and not (buttons or dispatch.guidance)
-        going_on = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
-        advice = ENDED_ADVICE if is_over else going_on
-        manner = _Manner(
-            kinds, request, failure, dispatch.zone, reader_id, advice, incident is not None, entry.told_count
-        )
-        template_text = dispatch.texts.get(entry.notification_id)
-        texts = entry.carried.texts if template_text is None else {}
-        if (key := (Section, base_url, lines_each, manner)) not in texts:
-            texts[key] = _event_section(entry, manner, template_text, base_url=base_url, lines_each=lines_each)
-        answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
-        why = why_text(event, entry.reasons, dispatch.message.channel, answerable)
-        section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
-        section = _with_page_links(section, dispatch.page_link, entry) if dispatch.page_link else section
-        if entry.parts or dispatch.guidance or failure or incident:
-            incident_blocks = (incident_block(incident, base_url),) if incident else ()
-            section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, failure, section)))
-        if answerable.objection:
-            objection = RichBlock(BlockKind.PARAGRAPH, spans_of(objection_line(answerable.objection)))
-            section = section._replace(notes=(objection, *section.notes))
-        sections.append(section)
+        is_over = bool(recovery_offsets) and entry.log_offset < recovery_offsets.get(_place_of(entry.event), 0)
+        sections.append(_section_of(entry, dispatch, is_over=is_over, base_url=base_url, lines_each=lines_each))
     hint = REDUCED if dispatch.is_reduced else ""
     if len(dispatch.entries) == 1:
         (entry,) = dispatch.entries
         is_led_by_part = entry.parts and entry.whole_id is not None
         headline = digest_headline(dispatch.entries) if is_led_by_part else sections[0].headline
         return MessageContent(headline, tuple(sections), hint=hint)
-    sections = _under_causes(entries, _grouped_sections(entries, sections), group_by_cause(dispatch.entries).headings)
+    causes = causes_of_entries(dispatch.entries)
+    headings = group_by_cause(dispatch.entries, causes).headings
+    sections = _under_causes(entries, _grouped_sections(entries, sections), headings)
     left_count = told_count(dispatch.entries) - told_count(entries)
     continues = dispatch.cause_thread is not None and not dispatch.cause_thread.is_in_place
-    headline = digest_headline(dispatch.entries, continues=continues)
+    headline = digest_headline(dispatch.entries, causes, continues=continues)
     return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
+
+
+def _section_of(entry: Entry, dispatch: Dispatch, *, is_over: bool, base_url: str, lines_each: int) -> Section:
+    """Return what a message says of a notification; ``is_over``: the message tells of a success after its failure."""
+    failure = _failure_of(entry, dispatch)
+    manner = _manner_of(entry, dispatch, failure, is_over=is_over)
+    template_text = dispatch.texts.get(entry.notification_id)
+    texts = entry.carried.texts if template_text is None else {}
+    if (key := (Section, base_url, lines_each, manner)) not in texts:
+        texts[key] = _event_section(entry, manner, template_text, base_url=base_url, lines_each=lines_each)
+    section: Section = texts[key]
+    answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
+    why = _why_in(texts, entry, dispatch.message.channel, answerable)
+    if (key_of_whole := (*key, why)) not in texts:
+        texts[key_of_whole] = section._replace(why=why)
+    section = texts[key_of_whole]
+    if buttons := dispatch.buttons.get(entry.notification_id, ()):
+        section = section._replace(buttons=buttons)
+    section = _with_page_links(section, dispatch.page_link, entry) if dispatch.page_link else section
+    incident = dispatch.incidents.get(entry.notification_id)
+    if entry.parts or dispatch.guidance or failure or incident:
+        told_incident = incident.read_by(entry.recipient_id) if incident else None
+        incident_blocks = (incident_block(told_incident, base_url),) if told_incident else ()
+        section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, failure, section)))
+    if answerable.objection:
+        objection = RichBlock(BlockKind.PARAGRAPH, spans_of(objection_line(answerable.objection)))
+        section = section._replace(notes=(objection, *section.notes))
+    return section
+
+
+def _why_in(texts: dict[tuple[object, ...], Any], entry: Entry, channel: str, answerable: AskedFor) -> str:
+    """Return why the recipient gets a notification, made once for all who get it for the same reasons."""
+    if (key := (why_text, entry.reasons, channel, answerable)) not in texts:
+        why = why_text(entry.carried.event, entry.reasons, channel, answerable)
+        texts[key] = clean_line(why, limit=_LINE_LIMIT)
+    return str(texts[key])
+
+
+def _failure_of(entry: Entry, dispatch: Dispatch) -> FailureContext | None:
+    """Return what a message knows of the failure that a notification tells of, as its reader is told it."""
+    failure = dispatch.failure
+    if dispatch.incidents or dispatch.streaks:
+        failure = failure or _failure_in_digest(entry, dispatch)
+    if failure and failure.incident:
+        return replace(failure, incident=failure.incident.read_by(entry.recipient_id))
+    return failure
+
+
+def _manner_of(entry: Entry, dispatch: Dispatch, failure: FailureContext | None, *, is_over: bool) -> _Manner:
+    """Return the manner in which a message words the event of a notification."""
+    event, identity = entry.carried.event, entry.notification_id
+    is_addressed = event.entity_type == THREAD or event.event_type in OF_CHANGE_REQUESTS
+    kinds = frozenset(one.kind for one in entry.reasons) if is_addressed else None
+    request = request_read(entry, dispatch) if dispatch.requests else None
+    reader_id = entry.recipient_id if entry.recipient_id in entry.carried.remember(ids_of_readers) else None
+    is_plain = failure is None and not (dispatch.guidance or dispatch.buttons.get(identity))
+    going_on = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
+    advice = ENDED_ADVICE if is_over else going_on
+    links_incident = identity in dispatch.incidents
+    return _Manner(kinds, request, failure, dispatch.zone, reader_id, advice, links_incident, entry.told_count)
 
 
 def _with_page_links(section: Section, page_link: PageLink, entry: Entry) -> Section:
@@ -379,7 +400,7 @@ def _worded_section(entry: Entry, text: EventText, template_text: RichText | Non
         lines=shown_lines,
         change_count=len(shown_lines) - len(commands),
         more_count=len(lines) - len(shown_lines) + max(0, len(body) - lines_each),
-        did=_did(event, entry.told_count),
+        did=deed_text(event, entry.told_count),
         at_ms=event.timestamp,
         tone=tone_of(event),
         at="",
@@ -414,18 +435,6 @@ def _beside_failure(guidance: Guidance, failure: FailureContext, section: Sectio
     return guidance
 
 
-def _did(event: ChangeEvent, times: int) -> str:
-    """Return what an event says was done, and by whom; the last of several that are told as one."""
-    if is_report(event) or event.event_type in _OF_NOBODY or is_change_overdue(event):
-        return f"{_REPORTED} {times:,} times, last" if times > 1 else _REPORTED
-    if event.event_type in _SESSIONS:
-        return _SESSIONS[event.event_type]
-    verb = "from" if event.entity_type == THREAD else _DONE.get(event.event_type, "changed by")
-    verb = "by" if tells_of_incident(event) else "imported by" if event.is_import else verb
-    verb = f"changed {times:,} times by" if times > 1 else verb
-    return f"{verb} {clean_line(event.user_name or 'a person')},"
-
-
 def fitted_payload(
     dispatch: Dispatch, render: Callable[[MessageContent], bytes], *, base_url: str, most_bytes: int
 ) -> bytes:
@@ -444,7 +453,9 @@ def sort_by_importance(dispatch: Dispatch) -> Dispatch:
     Where there are more than a message shows, those that matter least are only counted.
     """
     entries = sort_entries(dispatch.entries)
-    return replace(dispatch, entries=group_by_cause(entries).entries if len(entries) > 1 else entries)
+    if len(entries) > 1:
+        entries = group_by_cause(entries, causes_of_entries(entries)).entries
+    return replace(dispatch, entries=entries)
 
 
 def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:

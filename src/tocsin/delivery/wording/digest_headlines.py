@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tocsin.delivery.wording.assets import ChangedAsset, asset_of
-from tocsin.delivery.wording.causes import only_cause
+from tocsin.delivery.wording.assets import asset_of
+from tocsin.delivery.wording.causes import EventCause, causes_of_entries, only_cause
 from tocsin.delivery.wording.importance import ToldKind, kind_of, nouns_of
 from tocsin.model import fqn
 from tocsin.model.causes import CauseKind
+from tocsin.model.change import ChangeEvent
 from tocsin.model.message import Entry
 from tocsin.model.phrases import count_text
 
@@ -20,18 +21,21 @@ _MOST_NAMED = 3
 _HIDDEN = "another asset"
 
 
-def digest_headline(entries: Sequence[Entry], *, continues: bool = False) -> str:
+def digest_headline(
+    entries: Sequence[Entry], causes: Sequence[EventCause] | None = None, *, continues: bool = False
+) -> str:
     """Return what is inside, the most important first: ``1 failure, 2 changes: orders, revenue, sales and 4 more``.
 
     What is told with a notification counts. What follows a failure upstream is counted apart:
     ``12 failures downstream of orders; 1 change: orders``. What is all of one run begins with that. What ``continues``
     an earlier message begins with how much more it is: ``dbt run 7 by dbt, 3 more: 3 changes: orders``.
     """
-    return f"{_beginning(entries, continues=continues)}{_text_by_root(_with_parts(entries))}"
+    known_causes = causes_of_entries(entries) if causes is None else causes
+    return f"{_beginning(entries, known_causes, continues=continues)}{_text_by_root(_with_parts(entries))}"
 
 
-def _beginning(entries: Sequence[Entry], *, continues: bool) -> str:
-    cause = only_cause(entries)
+def _beginning(entries: Sequence[Entry], causes: Sequence[EventCause], *, continues: bool) -> str:
+    cause = only_cause(entries, causes)
     if cause is None or not (continues or cause.kind is CauseKind.RUN):
         return ""
     return f"{cause.in_words}, {told_count(entries):,} more: " if continues else f"{cause.in_words}: "
@@ -57,7 +61,7 @@ def _root(entry: Entry) -> str | None:
 
 def _count_text(entries: Sequence[Entry]) -> str:
     ordered = sorted(entries, key=kind_of)
-    names = list(dict.fromkeys(_asset_of(entry).checks or _asset_of(entry).title for entry in ordered))
+    names = list(dict.fromkeys(entry.carried.remember(_name_of) for entry in ordered))
     more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     counts, nouns = Counter[ToldKind](), nouns_of(entries)
     for entry in entries:
@@ -66,10 +70,9 @@ def _count_text(entries: Sequence[Entry]) -> str:
     return f"{counted}: {', '.join(names[:_MOST_NAMED])}{more_text}"
 
 
-def _asset_of(entry: Entry) -> ChangedAsset:
-    texts = entry.carried.texts
-    asset: ChangedAsset = texts.get((ChangedAsset,)) or texts.setdefault((ChangedAsset,), asset_of(entry.event))
-    return asset
+def _name_of(event: ChangeEvent) -> str:
+    asset = asset_of(event)
+    return asset.checks or asset.title
 
 
 def _with_parts(entries: Sequence[Entry]) -> list[Entry]:

@@ -43,9 +43,13 @@ def fold_repeated(dispatch: Dispatch) -> Dispatch:
     another kind (``ToldKind``), that have another reason, were announced otherwise or have other guidance, stay apart,
     and so does what a template words.
     """
+    counts = Counter(entry.event.entity_id for entry in dispatch.entries)
+    if len(counts) == len(dispatch.entries):
+        return dispatch
     groups: dict[Hashable, list[Entry]] = defaultdict(list)
     for place, entry in enumerate(dispatch.entries):
-        groups[_group_of(entry, dispatch) or place].append(entry)
+        is_alone = counts[entry.event.entity_id] == 1
+        groups[place if is_alone else _group_of(entry, dispatch) or place].append(entry)
     if len(groups) == len(dispatch.entries):
         return dispatch
     buttons = {

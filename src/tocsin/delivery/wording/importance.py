@@ -92,9 +92,7 @@ def sort_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 def kind_of(entry: Entry) -> ToldKind:
     """Return what a notification is counted as, worded once for all messages that carry the event."""
-    texts = entry.carried.texts
-    kind: ToldKind = texts.get((ToldKind,)) or texts.setdefault((ToldKind,), _kind_counted(entry.event))
-    return kind
+    return entry.carried.remember(_kind_counted)
 
 
 def nouns_of(entries: Collection[Entry]) -> dict[ToldKind, tuple[str, str]]:

@@ -107,21 +107,16 @@ def _name_of(reference: Document) -> str:
     return clean_line(str(reference.get("displayName") or reference.get("name") or "its assignee"))
 
 
-def names_in_assignment(described: ChangeDescription | None, person_id: str | None) -> bool:
-    """Return whether the changes assign an incident to a person, or to their substitute."""
-    changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
-    acts = [change for change in changes if change.name in _ACTS]
-    return is_assigned_to(described, person_id) or any(_is_meant_for(one.new_value, person_id) for one in acts)
+def ids_in_assignment(described: ChangeDescription | None) -> list[Value]:
+    """Return the ids of those to whom the changes assign an incident, or whose substitute it goes to."""
+    changes = (*described.fields_added, *described.fields_updated) if described else ()
+    steps = [change.new_value for change in changes if change.name in _ACTS]
+    people = [one for step in steps for one in (_assignee_in(step), object_in(object_in(step).get(MEANT_FOR)))]
+    return [one.get("id") for one in people]
 
 
 def _is_meant_for(step: Value, person_id: str | None) -> bool:
     return object_in(object_in(step).get(MEANT_FOR)).get("id") == person_id
-
-
-def is_assigned_to(described: ChangeDescription | None, person_id: str | None) -> bool:
-    """Return whether the changes assign an incident to a person."""
-    changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
-    return any(change.name in _ACTS and _assignee_in(change.new_value).get("id") == person_id for change in changes)
 
 
 def with_incident(described: ChangeDescription | None, name: str, *, is_said: bool) -> ChangeDescription | None:
@@ -142,7 +137,7 @@ def _with_name(change: FieldChange, name: str) -> FieldChange:
 
 def with_assignee(described: ChangeDescription | None, reader_id: str | None) -> ChangeDescription | None:
     """Return changes with the reader as "you" where an incident is assigned to them, or to another one for them."""
-    if described is None or reader_id is None or not names_in_assignment(described, reader_id):
+    if described is None or reader_id is None or reader_id not in ids_in_assignment(described):
         return described
     return described.model_copy(
         update={

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.delivery.lines import YOU
 from tocsin.delivery.wording.facts import Value
-from tocsin.delivery.wording.incidents import names_in_assignment, with_assignee
+from tocsin.delivery.wording.incidents import ids_in_assignment, with_assignee
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 
@@ -15,18 +15,19 @@ _PEOPLE = frozenset({"owners", "reviewers", "experts"})
 """Fields whose values are lists of people and teams."""
 
 
-def names_reader(event: ChangeEvent, reader_id: str | None) -> bool:
-    """Return whether a message about the event names a person as owner, assignee or author, or in its changes."""
-    if reader_id is None:
-        return False
-    is_owner = any(one.get("id") == reader_id for one in _objects_in((event.entity or {}).get("owners")))
+def ids_of_readers(event: ChangeEvent) -> frozenset[str]:
+    """Return the ids of all whom a message about the event calls "you" if they read it."""
     described = event.change_description
-    return (
-        is_owner
-        or (event.event_type in OF_CHANGE_REQUESTS and event.user_id == reader_id)
-        or names_in_assignment(described, reader_id)
-        or any(_names(one, reader_id) for one in _all_changes(described))
-    )
+    named_people = [*_objects_in((event.entity or {}).get("owners")), *_people_in(described)]
+    author_ids = [event.user_id] if event.event_type in OF_CHANGE_REQUESTS else []
+    named_ids = [*author_ids, *ids_in_assignment(described), *(one.get("id") for one in named_people)]
+    return frozenset(one for one in named_ids if isinstance(one, str))
+
+
+def _people_in(described: ChangeDescription | None) -> list[Document]:
+    """Return the people and teams that changes of these say."""
+    changes = [one for one in _all_changes(described) if one.name in _PEOPLE]
+    return [one for change in changes for value in (change.old_value, change.new_value) for one in _objects_in(value)]
 
 
 def with_reader(described: ChangeDescription | None, reader_id: str | None) -> ChangeDescription | None:

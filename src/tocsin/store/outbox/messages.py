@@ -170,7 +170,7 @@ class Messages:
         fitting_dispatches: list[Dispatch] = []
         with reading(self._engine) as connection:
             events = _Events(Texts(connection), self._events)
-            for row in connection.execute(_CARRIED, {"ids": [message.id for message in messages]}):
+            for row in connection.execute(_CARRIED, {"ids": [message.id for message in messages]}).all():
                 rows_by_message[row.message_id].append(row)
             for message in messages:
                 carried_rows = rows_by_message.get(message.id, [])

@@ -107,14 +107,16 @@ def composition_key(dispatch: Dispatch, base_url: str) -> bytes:
     digest = blake2b(digest_size=_KEY_BYTES)
     read_only = dispatch.read_only or frozenset()
     facts = [_plain(getattr(dispatch, name)) for name in OF_THE_WORDS]
-    digest.update(orjson.dumps([_version(), base_url, dispatch.cause_thread is not None, facts]))
-    for entry in dispatch.entries:
-        digest.update(entry.carried.fingerprint)
-        digest.update(orjson.dumps(_facts_of(entry)))
-        if buttons := dispatch.buttons.get(entry.notification_id):
-            digest.update(orjson.dumps([one.text for one in buttons]))
-        if entry.notification_id in read_only:
-            digest.update(b"read only")
+    of_entries = [
+        (
+            _facts_of(entry),
+            [one.text for one in dispatch.buttons.get(entry.notification_id, ())],
+            entry.notification_id in read_only,
+        )
+        for entry in dispatch.entries
+    ]
+    digest.update(orjson.dumps([_version(), base_url, dispatch.cause_thread is not None, facts, of_entries]))
+    digest.update(b"".join(entry.carried.fingerprint for entry in dispatch.entries))
     return digest.digest()
 
 

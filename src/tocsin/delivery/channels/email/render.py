@@ -8,17 +8,19 @@ Next: ``delivery/channels/email/mails.py``.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup, escape
 
 from tocsin.delivery.channels.email.composed import composition_key, content_of, mark_of, with_marked_buttons
 from tocsin.delivery.dispatch import ComposedContent, Dispatch, selections
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import spans_to_html, spans_to_text, to_html, to_text
-from tocsin.delivery.wording.content import LINK_TEXT, fold_notifications, message_content, more_of
+from tocsin.delivery.wording.content import LINK_TEXT, Section, fold_notifications, message_content, more_of
 from tocsin.model.entity import Document
+from tocsin.model.message import Entry
 
 LINES_LIMIT, LINES_EACH = 50, 5
 """Most changes that one mail lists, and of each asset in a digest; it says how many more there are."""
@@ -36,6 +38,12 @@ CHANGES_OF_ALL_LIMIT = 50
 """Most assets that a digest shows which several alerts share."""
 
 _SUBJECT_LIMIT = 150
+Body = tuple[RichBlock, ...] | None
+"""What a template says of a notification; None where none does."""
+
+_BETWEEN_SECTIONS = ("\n", "")
+"""What stands between the sections of a mail: in its text, and in its HTML."""
+
 _PLACE_OF_LINK = "\x00"
 """Where the link stands in a text that readers share: nothing that people write has this character there."""
 
@@ -58,17 +66,48 @@ def render_texts(
     bodies = [_shortened_body(text, is_single=not is_digest) if text else None for text in texts]
     alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
     parts: list[str] = []
+    place = _SectionPlace(base_url, links, is_digest=is_digest)
     for layout in _layouts():
-        blocks: list[str] = []
-        for entry, section, body in zip(entries, content.sections, bodies, strict=True):
-            texts_of_event = entry.carried.texts if section.variant else {}
-            if (key := (layout, is_digest, base_url, section.variant)) not in texts_of_event:
-                shared_section = section._replace(link=_PLACE_OF_LINK)  # each reader has a link of their own
-                texts_of_event[key] = layout.change_block(shared_section, body, is_digest)
-            blocks.append(texts_of_event[key].replace(_PLACE_OF_LINK, section.link))
-        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe, links, len(alerts) > 1)))
+        sections = [
+            _titles(layout, section) + _section_text(layout, entry, section, body, place)
+            for entry, section, body in zip(entries, content.sections, bodies, strict=True)
+        ]
+        joined_sections = _BETWEEN_SECTIONS[len(parts)].join(sections)
+        parts.append(str(layout.mail(content, bodies, joined_sections, unsubscribe, len(alerts) > 1)))
     text, html = parts
     return {"subject": clean_line(content.headline, limit=_SUBJECT_LIMIT), "text": text, "html": html}
+
+
+class _SectionPlace(NamedTuple):
+    """Where the sections of a mail stand: what all of them have in common."""
+
+    base_url: str
+    links: tuple[tuple[str, str], ...]
+    is_digest: bool
+
+
+def _titles(layout: Any, section: Section) -> str:  # Any: Jinja's macros
+    """Return what stands above a section: what it is the first of its kind or cause of."""
+    return str(layout.titles(section)) if section.group or section.cause else ""
+
+
+def _section_text(
+    layout: Any, entry: Entry, section: Section, body: Body, place: _SectionPlace
+) -> str:  # Any: Jinja's macros
+    """Return a section as a layout has it: what all readers are told alike is laid out once for all of them."""
+    texts = entry.carried.texts if section.variant else {}
+    key = (layout, place.is_digest, place.base_url, section.variant)
+    whole_key = (*key, section.why)
+    text = None if section.buttons or section.notes or place.links else texts.get(whole_key)
+    if text is None:
+        shared_section = section._replace(link=_PLACE_OF_LINK)  # each reader may have a link of their own
+        if key not in texts:
+            texts[key] = layout.change_block(shared_section, body, place.is_digest)
+        text = str(layout.section(shared_section, texts[key], place.links, place.is_digest))
+        if not (section.buttons or section.notes or place.links):
+            texts[whole_key] = text
+    link = escape(section.link) if isinstance(texts[key], Markup) else section.link
+    return text.replace(_PLACE_OF_LINK, link)
 
 
 def compose_ahead(dispatch: Dispatch, base_url: str) -> ComposedContent:

@@ -12,6 +12,9 @@ from tests.contract.test_explain import alert, assign_owners, describe, explanat
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
+from tocsin.model.preferences import Layers, Preferences
+from tocsin.store.outbox.preferences import SqlPreferences
+
 DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "digestDay": "monday", "categories": {}, "kinds": {}}
 DEFAULTS |= {"roles": {}}
 NIGHT = {"quietHours": {"start": "20:00", "end": "08:00"}, "timezone": "Europe/Berlin"}
@@ -52,6 +55,29 @@ def test_a_second_tab_does_not_overwrite_what_the_first_has_changed(served: Serv
         for tags in (f'"other", {first.headers["ETag"]}', "*"):
             assert client.put(address, json={"frequency": "daily"}, headers={"If-Match": tags}).status_code == 200
         assert client.put(address, json={}).json() == DEFAULTS, "who does not ask replaces all, as ever"
+
+
+def test_the_answer_of_a_change_is_what_it_wrote_whoever_changes_it_next(served: Served, sqlite_engine: Engine) -> None:
+    ann, client = served.person("ann")
+    address = f"/users/{ann}/preferences"
+
+    class ChangedAtOnce(SqlPreferences):
+        """Preferences that another tab changes as soon as one has."""
+
+        def put(self, user_id: str, preferences: Preferences, **options: Any) -> Layers:
+            written_layers = super().put(user_id, preferences, **options)
+            super().put(user_id, Preferences(timezone="Asia/Tokyo"), now_ms=1)
+            return written_layers
+
+    served.app.state.parts.alert_stores.preferences = ChangedAtOnce(sqlite_engine)
+    with client:
+        first = client.put(address, json=NIGHT)
+        assert first.json() == DEFAULTS | NIGHT
+        of_other_tab = client.get(address)
+        assert of_other_tab.json() == DEFAULTS | {"timezone": "Asia/Tokyo"}
+        assert first.headers["ETag"] != of_other_tab.headers["ETag"]
+        late = client.put(address, json={}, headers={"If-Match": first.headers["ETag"]})
+        assert late.status_code == 412
 
 
 def test_the_tag_changes_with_what_the_server_has_for_all(served: Served, administrator: httpx.Client) -> None:

@@ -114,22 +114,27 @@ class SqlPreferences:
         *,
         now_ms: int,
         check: Callable[[Layers], None] | None = None,
-    ) -> None:
+    ) -> Layers:
         """Replace what a person prefers; messages that wait for their time become due as they prefer it now.
 
-        Times that they leave to their teams or the server, and that are sent as these have them, stay unset. ``check``
-        gets what holds for the person, which nobody else changes meanwhile: what it raises keeps all as it is.
+        Return what holds for them then, also if another change follows at once. Times that they leave to their teams or
+        the server, and that are sent as these have them, stay unset. ``check`` gets what holds for the person, which
+        nobody else changes meanwhile: what it raises keeps all as it is.
         """
+        written_layers: Layers = ()
 
         def write(connection: Connection) -> None:
+            nonlocal written_layers
             if check is not None:
                 check(_locked_layers(connection, user_id, now_ms))
             own_choices = preferences.without_borrowed(*_own_and_beneath(connection, user_id))
             row = {"document": json.dumps(own_choices.to_stored()), "updated_at_ms": now_ms}
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
+            written_layers = _layers_of(connection, user_id)
 
         self._write(user_id, write, now_ms)
+        return written_layers
 
     def choices_for_follows(self, user_id: str) -> Mapping[str, FollowChoices]:
         """Return what a person has chosen for single follows, by ``follow_key``."""

@@ -62,7 +62,7 @@ def read_preferences(owner: Owner, caller: Asked) -> Response:
 
     `X-Tocsin-Remarks` says over which channels nothing comes, and why; `ETag` is for `If-Match` of a change.
     """
-    return _answer_of(owner, caller)
+    return _answer_of(owner, caller.parts.alert_stores.preferences.layers_of(owner), caller)
 
 
 @router.put("/users/{user_id}/preferences", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
@@ -78,8 +78,8 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked, *, if_match
         _check_inbox_days(preferences, caller)
     _check_mandatory(preferences, store.of(owner), store.defaults())
     check = None if if_match is None else partial(_check_unchanged, if_match)
-    store.put(owner, preferences, now_ms=caller.parts.clock.now_ms(), check=check)
-    return _answer_of(owner, caller)
+    written_layers = store.put(owner, preferences, now_ms=caller.parts.clock.now_ms(), check=check)
+    return _answer_of(owner, written_layers, caller)
 
 
 @router.get("/users/{user_id}/preferences/effective", openapi_extra=answers("EffectivePreferences"))
@@ -208,14 +208,14 @@ def _document_of(layers: Layers) -> Document:
     return document | dict.fromkeys(missing_keys)
 
 
-def _answer_of(owner: str, caller: Asked) -> Response:
-    """Return what a user prefers, with its tag, and over which channels nothing comes."""
+def _answer_of(owner: str, layers: Layers, caller: Asked) -> Response:
+    """Return what these layers say that a user prefers, with its tag, and over which channels nothing comes."""
     sentences = {
         channel: f"There is {missing}: nothing comes {phrase_of(channel)}."
         for channel, missing in _unreached_channels_of(owner, caller).items()
     }
     remarks = [{"kind": "notReached", "message": text, "field": channel} for channel, text in sentences.items()]
-    document = _document_of(caller.parts.alert_stores.preferences.layers_of(owner))
+    document = _document_of(layers)
     return answer(document, headers={**remarks_header(remarks), "ETag": etag.content_tag(document)})
 
 

@@ -363,6 +363,15 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     assert administrator.get(f"/tables/{orders['id']}/diff").json()["renames"] == [rename]
     newest = f"{event['currentVersion']:.1f}"
     assert administrator.get(f"/tables/{orders['id']}/diff?from={newest}&to=0.1").json()["renames"] == []
+    now = administrator.get(f"/tables/{orders['id']}").json()
+    announce(administrator, now, column="mail", kind="rename", newValue="contact")
+    again = {"op": "replace", "path": f"/columns/{at}", "value": renaming | {"name": "contact"}}
+    assert send_patch(administrator, f"/tables/{orders['id']}", again).is_success
+    difference = administrator.get(f"/tables/{orders['id']}/diff?from=0.1").json()
+    assert difference["renames"] == [rename | {"to": "contact"}], "the first came early, too"
+    assert [one["text"] for one in difference["announcements"]] == ["earlier than CR-1 announced"]
+    words = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()["words"]
+    assert words[0] == ["breaking, earlier than CR-2 announced: column mail renamed to contact"], words
 
 
 def test_a_difference_names_what_went_as_announced_among_no_reasons_but_what_changed_again_since(

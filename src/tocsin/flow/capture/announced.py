@@ -134,8 +134,51 @@ def _is_as_announced(reason: BreakingReason, announcements: Sequence[Announcemen
     return announcement is not None and announcement.outcome is ChangeOutcome.AS_ANNOUNCED
 
 
-def _fates(request: AnnouncedChange, change: WrittenChange, at_ms: int) -> Iterator[_Fate]:
-    """Yield what became of what a request is about; nothing while it is as it was."""
+class _Chain(NamedTuple):
+    """What requests, one after the other, announced of a column: its path then, None if it was to be removed."""
+
+    requests: tuple[AnnouncedChange, ...]
+    path: str | None
+
+    @property
+    def deciding_request(self) -> AnnouncedChange:
+        """Return the first request that was not carried out as announced, else the last."""
+        unlike = (one for one in self.requests if one.outcome not in (None, ChangeOutcome.AS_ANNOUNCED))
+        return next(unlike, self.requests[-1])
+
+    @property
+    def new_name(self) -> str | None:
+        """Return the new name of the column, None where it has none in the place where it was."""
+        *above, name = fqn.split(str(self.requests[0].column_path))
+        *new_above, new_name = fqn.split(self.path) if self.path else [*above, name]
+        return new_name if new_above == above and new_name != name else None
+
+
+def _chain_of(request: AnnouncedChange, carried_out: Iterable[AnnouncedChange] = ()) -> _Chain:
+    """Return a request about a column with those that were carried out after it and are about what it left."""
+    chain = _Chain((request,), _path_after(request, str(request.column_path)))
+    place = (request.done_at_ms or 0, request.number)
+    for later in sorted(carried_out, key=lambda one: (one.done_at_ms or 0, one.number)):
+        if chain.path is None or later.column_path is None or (later.done_at_ms or 0, later.number) <= place:
+            continue
+        path = _path_after(later, chain.path)
+        if path != chain.path:
+            chain = _Chain((*chain.requests, later), path)
+    return chain
+
+
+def _path_after(request: AnnouncedChange, path: str) -> str | None:
+    """Return where a request leaves what is at a path: the column that it is about, or one in that."""
+    about, steps = fqn.split(str(request.column_path)), fqn.split(path)
+    if steps[: len(about)] != about:
+        return path
+    if request.kind is ChangeKind.RENAME and request.new_value is not None:
+        return fqn.join([*about[:-1], request.new_value, *steps[len(about) :]])
+    return None if request.kind is ChangeKind.REMOVAL else path
+
+
+def _fates(request: AnnouncedChange, change: WrittenChange, at_ms: int, chain: _Chain | None = None) -> Iterator[_Fate]:
+    """Yield what became of what a request, or a chain that begins with it, is about; nothing while it is as it was."""
     if request.column_path is None:
         yield from _fate_of_asset(request, change, at_ms)
     elif change.after is not None:
@@ -143,7 +186,7 @@ def _fates(request: AnnouncedChange, change: WrittenChange, at_ms: int) -> Itera
         for path, before in columns_at(change.entity_type, change.before, request.column_path).items():
             after = columns_now.get(path)
             if after is None:
-                yield _Fate(path, _is_gone_as_announced(request, path, change.before, change.after), is_final=True)
+                yield _Fate(path, _is_gone_as_announced(chain or _chain_of(request), path, change), is_final=True)
             elif type_of_column(before) != type_of_column(after):
                 yield from _fate_of_retyped(request, path, after, change.reasons)
 
@@ -160,15 +203,14 @@ def _fate_of_asset(request: AnnouncedChange, change: WrittenChange, at_ms: int) 
                 yield _Fate(key, is_as_announced=True, is_final=False)
 
 
-def _is_gone_as_announced(request: AnnouncedChange, path: str, before: Document, after: Document) -> bool:
-    """Return whether a column that is gone was to be removed, or has come back under the name announced."""
-    if request.kind is not ChangeKind.RENAME or request.column_path is None or request.new_value is None:
-        return request.kind is ChangeKind.REMOVAL
-    *above, _ = fqn.split(request.column_path)
-    new_path = fqn.join([*above, request.new_value])
-    *above_in_document, _ = fqn.steps_of(path)
-    place = fqn.join([*above_in_document, request.new_value])
-    came, were = (columns_at(request.entity_type, one, new_path) for one in (after, before))
+def _is_gone_as_announced(chain: _Chain, path: str, change: WrittenChange) -> bool:
+    """Return whether a column that is gone was to be removed, or has come back where it was announced."""
+    if chain.path is None:
+        return True
+    names, steps = fqn.split(chain.path), fqn.steps_of(path)
+    steps[len(steps) - 2 * len(names) + 1 :: 2] = names
+    place = fqn.join(steps)
+    came, were = (columns_at(change.entity_type, one or {}, chain.path) for one in (change.after, change.before))
     return place in came and place not in were
 
 
@@ -208,39 +250,48 @@ def announcements_of_difference(
 
     A column that differs otherwise than its request announced, because it was changed again since, is ``OTHERWISE``.
     """
-    requests = {one.column_path: one for one in sorted(carried_out, key=lambda one: one.number)}
+    done_requests = [one for one in carried_out if one.done_at_ms is not None]
+    requests = {one.column_path: one for one in sorted(done_requests, key=lambda one: one.number)}
     return tuple(
-        _announcement_of_version(request, fate.field)
+        _announcement_of_version(request, fate.field, done_requests)
         if fate.is_as_announced
         else Announcement(request=request.name, outcome=ChangeOutcome.OTHERWISE, field=fate.field)
         for request in requests.values()
-        if request.done_at_ms is not None
-        for fate in _fates(request, change, request.done_at_ms)
+        for fate in _fates(request, change, request.done_at_ms or 0, _chain_from(request, done_requests))
     )
+
+
+def _chain_from(request: AnnouncedChange, carried_out: Sequence[AnnouncedChange]) -> _Chain | None:
+    return None if request.column_path is None else _chain_of(request, carried_out)
 
 
 def announcements_of_version(
     entity_type: str, reasons: Sequence[BreakingReason], carried_out: Iterable[AnnouncedChange]
 ) -> tuple[Announcement, ...]:
     """Return what these requests, which ended with what they announced, say of the changes of a version."""
-    requests = {one.column_path: one for one in carried_out}
+    done_requests = list(carried_out)
+    requests = {one.column_path: one for one in done_requests}
     paths = ((one, None if one.field is None else column_path_in(entity_type, one.field)) for one in reasons)
     announcements = [
-        _announcement_of_version(requests[path], reason.field)
+        _announcement_of_version(requests[path], reason.field, done_requests)
         for reason, path in paths
         if path in requests and (reason.kind in OF_MEMBERS or reason.field is None)
     ]
     if None in requests and all(one.field is not None for one in announcements):  # of an asset that nothing read
-        announcements.append(_announcement_of_version(requests[None], None))
+        announcements.append(_announcement_of_version(requests[None], None, []))
     return tuple(announcements)
 
 
-def _announcement_of_version(request: AnnouncedChange, field: str | None) -> Announcement:
+def _announcement_of_version(
+    request: AnnouncedChange, field: str | None, carried_out: Sequence[AnnouncedChange]
+) -> Announcement:
+    chain = _chain_from(request, carried_out)
+    deciding_request = request if chain is None else chain.deciding_request
     return Announcement(
-        request=request.name,
-        outcome=request.outcome or ChangeOutcome.AS_ANNOUNCED,
+        request=deciding_request.name,
+        outcome=deciding_request.outcome or ChangeOutcome.AS_ANNOUNCED,
         field=field,
-        renamed_to=_new_name_of_column(request),
+        renamed_to=chain and chain.new_name,
     )
 
 

@@ -6,6 +6,7 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -102,12 +103,22 @@ def _announcements_of(
         return [None for _ in versions]
     entity_id = versions[0]["id"]
     announced_events = caller.parts.log.list_announced(entity_id)
-    by_version = {one.current_version: one.announcements for one in announced_events if one.announcements is not None}
+    by_version: dict[Decimal | None, list[tuple[Announcement, ...]]] = defaultdict(list)
+    for event in announced_events:
+        if event.announcements is not None:
+            by_version[event.current_version].append(event.announcements)
     requests = caller.parts.changes.list_carried_out(entity_id)
     numbers = [Decimal(str(version["version"])) for version in versions]
-    done_requests = [[one for one in requests if one.done_at_ms == version.get("updatedAt")] for version in versions]
+    ends = [int(version.get("updatedAt") or 0) for version in versions]
+    starts = [*ends[1:], -1]  # a version can hold several changes of one person
+    done_requests = [
+        [one for one in requests if start < (one.done_at_ms or 0) <= end]
+        for start, end in zip(starts, ends, strict=True)
+    ]
     return [
-        by_version.get(number, announcements_of_version(entity_type, reasons, of_version) or None)
+        by_version[number][0]
+        if len(by_version[number]) == 1
+        else announcements_of_version(entity_type, reasons, of_version) or None
         for number, reasons, of_version in zip(numbers, breaking, done_requests, strict=True)
     ]
 

@@ -14,6 +14,7 @@ from tocsin.flow.capture.announced import (
     NOTHING_ANNOUNCED,
     Judgement,
     WrittenChange,
+    announcements_of_difference,
     announcements_of_version,
     judgement_of,
     reasons_of_version_left,
@@ -233,6 +234,56 @@ def test_a_rename_as_announced_says_the_new_name_when_written_and_in_its_version
     of_early_version = announcements_of_version("table", reasons, [early])
     assert [(one.in_words(), one.renamed_to) for one in of_early_version] == [("earlier than CR-12 announced", "mail")]
     assert reasons_of_version_left(reasons, of_early_version) == reasons, "what is early breaks readers"
+
+
+def announced_texts(after: Document, *carried_out: AnnouncedChange) -> list[tuple[str, str | None, str | None]]:
+    """Return what these requests say of the difference of two versions: in words, of which field, and its new name."""
+    change = WrittenChange("table", _BEFORE, after)
+    return [(one.in_words(), one.field, one.renamed_to) for one in announcements_of_difference(change, carried_out)]
+
+
+def ended_request(
+    number: int, column_path: str, new_name: str | None, **fields: Any
+) -> AnnouncedChange:  # Any: as above
+    kind = ChangeKind.REMOVAL if new_name is None else ChangeKind.RENAME
+    defaults = {"number": number, "kind": kind, "column_path": column_path, "new_value": new_name, "done_at_ms": number}
+    return request(outcome=ChangeOutcome.AS_ANNOUNCED, **defaults | fields)
+
+
+def test_a_column_renamed_again_or_removed_afterwards_went_as_announced() -> None:
+    renamed_column = with_columns(_ID, _EMAIL | {"name": "contact"}, _ADDRESS)
+    first, second = ended_request(1, "email", "mail"), ended_request(2, "mail", "contact")
+    for requests in ((first, second), (second, first)):
+        assert announced_texts(renamed_column, *requests) == [("as announced by CR-2", "columns.email", "contact")]
+    assert announced_texts(_NO_EMAIL, first, ended_request(2, "mail", None)) == [
+        ("as announced by CR-2", "columns.email", None)
+    ]
+    early = replace(first, outcome=ChangeOutcome.EARLY)
+    assert announced_texts(renamed_column, early, second) == [
+        ("earlier than CR-1 announced", "columns.email", "contact")
+    ]
+    assert announced_texts(renamed_column, first) == [("otherwise than CR-1 announced", "columns.email", None)]
+    before = replace(second, done_at_ms=0)
+    assert announced_texts(renamed_column, first, before) == [("otherwise than CR-1 announced", "columns.email", None)]
+    assert announced_texts(_BEFORE, first, ended_request(2, "mail", "email")) == []
+    reasons = breaking_reasons("table", compare("table", _BEFORE, renamed_column).change, renamed_column)
+    of_version = announcements_of_version("table", reasons, [first, second])
+    assert [(one.request, one.renamed_to) for one in of_version] == [("CR-2", "contact")]
+
+
+def test_a_column_whose_container_is_renamed_afterwards_went_as_announced() -> None:
+    children = [{"name": "code", "dataType": "INT"}]
+    after = with_columns(_ID, _EMAIL, _ADDRESS | {"name": "place", "children": children})
+    requests = ended_request(1, "address.zip", "code"), ended_request(2, "address", "place")
+    fields = ("columns.address.children.zip", "columns.address")
+    assert announced_texts(after, *requests) == [
+        ("as announced by CR-2", fields[0], None),
+        ("as announced by CR-2", fields[1], "place"),
+    ]
+    removal = ended_request(2, "address", None)
+    assert announced_texts(with_columns(_ID, _EMAIL), requests[0], removal) == [
+        ("as announced by CR-2", field, None) for field in fields
+    ]
 
 
 def test_of_an_asset_that_nothing_read_the_request_says_how_it_was_renamed() -> None:

@@ -11,6 +11,8 @@ test.each([
     { address: { collection: 'dataQuality/testCases', id: ID }, opened: 't.1' },
   ],
   ['#/incidents/INC-7?opened=t', { address: { path: '/incidents/INC-7' }, opened: 't' }],
+  [`#/events/${ID}?opened=t`, { address: { path: `/events/${ID}` }, opened: 't' }],
+  ['#/changes/CR-12', { address: { path: '/changes/CR-12' }, opened: null }],
   ['#/alerts', { address: { path: '/alerts' }, opened: null }],
   ['#/', { address: { path: '/' }, opened: null }],
   ['#login=code', null],

@@ -9,7 +9,7 @@ export function parseFragment(fragment: string): { address: OldAddress; opened: 
   if (!path.startsWith('/')) return null;
   const opened = new URLSearchParams(query).get('opened');
   const [, collection, id] = path.match(/^\/(.+)\/([0-9a-f-]{36})$/) ?? [];
-  if (collection && id) return { address: { collection, id }, opened };
+  if (collection && id && collection !== 'events') return { address: { collection, id }, opened };
   return { address: { path }, opened };
 }
 

@@ -25,7 +25,8 @@ _TYPE_WORDS = {ALERT: "alert"}
 class ChangedAsset(NamedTuple):
     """A changed asset, or the one that a thread or a refused access is about: its type and id, and what people call it.
 
-    ``page`` is the address of its page below that of the server; the first page for a type that has none. ``checks`` is
+    ``page`` is the address of its page below that of the server; the first page for a type that has none, and that of
+    the event if the asset was deleted permanently. ``checks`` is
     what a test checks, a table or one of its columns (``orders.email``), and empty of all else. ``full_name`` is the
     FQN if that is not the event's.
     """
@@ -69,6 +70,8 @@ def asset_of(event: ChangeEvent) -> ChangedAsset:
         checks = _place_checked_by(entity) if entity_type == TEST_CASE else ""
     row = ENTITY_TYPES.get(entity_type)
     page = f"/#/{row.collection}/{entity_id}" if row else "/"
+    if event.event_type is EventType.ENTITY_DELETED and entity_type == event.entity_type:
+        page = f"/#/events/{event.id}"  # its own page is gone
     full_name = str(refused_reference.get("fullyQualifiedName") or "") if refused_reference else ""
     return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks, full_name)
 

@@ -32,7 +32,7 @@ from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.deeds import deed_text
 from tocsin.delivery.wording.digest_headlines import digest_headline, told_count
 from tocsin.delivery.wording.folding import fold_repeated
-from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
+from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block, request_blocks
 from tocsin.delivery.wording.importance import ToldKind, kind_of, sort_entries
 from tocsin.delivery.wording.incidents import INCIDENT_LABEL
 from tocsin.delivery.wording.readers import ids_of_readers
@@ -268,10 +268,17 @@ def _section_of(entry: Entry, dispatch: Dispatch, *, is_over: bool, base_url: st
         told_incident = incident.read_by(entry.recipient_id) if incident else None
         incident_blocks = (incident_block(told_incident, base_url),) if told_incident else ()
         section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, failure, section)))
-    if answerable.objection:
-        objection = RichBlock(BlockKind.PARAGRAPH, spans_of(objection_line(answerable.objection)))
-        section = section._replace(notes=(objection, *section.notes))
+    if entry.event.event_type in OF_CHANGE_REQUESTS or answerable.objection:
+        section = _with_request_notes(section, entry.event, answerable, base_url)
     return section
+
+
+def _with_request_notes(section: Section, event: ChangeEvent, answerable: AskedFor, base_url: str) -> Section:
+    """Return a section with an objection to a change request, and a link to the request where no button leads to it."""
+    notes = section.notes if section.buttons else (*request_blocks(event, base_url), *section.notes)
+    if answerable.objection:
+        notes = (RichBlock(BlockKind.PARAGRAPH, spans_of(objection_line(answerable.objection))), *notes)
+    return section._replace(notes=notes)
 
 
 def _why_in(texts: dict[tuple[object, ...], Any], entry: Entry, channel: str, answerable: AskedFor) -> str:

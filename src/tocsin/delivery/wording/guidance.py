@@ -30,6 +30,7 @@ from tocsin.delivery.wording.surroundings import (
 )
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change_request import number_in, request_in
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
 from tocsin.model.runbook import link_of
@@ -116,6 +117,14 @@ def incident_block(incident: FailureIncident, base_url: str) -> RichBlock:
     """Return a line for the incident of a failure, with a link to its page."""
     page = Span(clean_line(incident_text(incident)), link=f"{base_url}/#/incidents/{incident.name}")
     return RichBlock(BlockKind.PARAGRAPH, (Span("Incident: ", bold=True), page))
+
+
+def request_blocks(event: ChangeEvent, base_url: str) -> tuple[RichBlock, ...]:
+    """Return a line for the change request that an event tells of, with a link to its page; none for other events."""
+    if (request := request_in(event)) is None or number_in(name := str(request.get("name"))) is None:
+        return ()
+    page = f"{base_url}/#/changes/{name}"
+    return (RichBlock(BlockKind.PARAGRAPH, (Span("Change request: ", bold=True), Span(name, link=page))),)
 
 
 def guidance_blocks(guidance: Guidance) -> tuple[RichBlock, ...]:

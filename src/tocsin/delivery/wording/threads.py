@@ -18,6 +18,7 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.mentions import plain
 from tocsin.model.notification import ReasonKind
+from tocsin.model.phrases import list_text
 from tocsin.model.task import task_name
 from tocsin.model.thread import ThreadType
 
@@ -49,7 +50,6 @@ _DONE = {
 }
 _IN_FULL = (EventType.THREAD_CREATED, EventType.POST_CREATED, EventType.TASK_CLOSED)
 _QUOTED_LIMIT = 80
-_MOST_NAMED = 3
 _NO_TAGS = "no tags"
 
 
@@ -60,7 +60,7 @@ def thread_text(
 
     The first is for a recipient with reasons of these kinds, the person ``reader_id`` if they are known; there are no
     others where the changes say everything. Last comes what a task that is new, or was handed on, asks the recipient to
-    do, if it is theirs.
+    do, or whom else it asks.
     """
     thread = event.entity or {}
     task = thread["task"] if isinstance(thread.get("task"), dict) else {}
@@ -83,7 +83,8 @@ def thread_text(
         lines += _announcement_lines(announcement, zone)
     who, action = clean_line(event.user_name or "a person"), _action(event, task, kinds, place)
     is_asked = bool(task) and ReasonKind.ASSIGNEE in kinds and (is_new or _is_handed_on(event))
-    advice = [_advice_on(task)] if is_asked else []
+    is_given = bool(task) and (is_new or _is_handed_on(event))
+    advice = [_advice_on(task)] if is_asked else [*_advice_to_others(task)] if is_given else []
     return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines, advice
 
 
@@ -97,12 +98,28 @@ def _text_of(thread: Document) -> object:
 
 def _advice_on(task: Document) -> ChangeLine:
     """Return what a task asks its assignee to do."""
-    number = task["id"] if isinstance(task.get("id"), int) else None
-    name = f"task {number}" if number else "the task"
-    advice = _ADVICE.get(str(task.get("type")), "look at it and resolve {task}").format(task=name)
-    advice = f"{advice}, or close it and say why not"
-    command = f"tocsin tasks show {task_name(number)}" if number else ""
+    return _advice_with(task, f"{_request_of(task)}, or close it and say why not")
+
+
+def _advice_to_others(task: Document) -> Iterator[ChangeLine]:
+    """Yield who is to do what a task asks, for those whom it does not ask; nothing where it names nobody."""
+    if names := _names_of(task):
+        verb = "are" if len(names) > 1 else "is"
+        yield _advice_with(task, clean_line(f"{list_text(names)} {verb} to {_request_of(task)}", limit=SHOWN_LIMIT))
+
+
+def _advice_with(task: Document, advice: str) -> ChangeLine:
+    command = f"tocsin tasks show {task_name(task['id'])}" if isinstance(task.get("id"), int) else ""
     return advice_line(f"{advice}: {command}" if command else advice, command)
+
+
+def _request_of(task: Document) -> str:
+    name = f"task {task['id']}" if isinstance(task.get("id"), int) else "the task"
+    return _ADVICE.get(str(task.get("type")), "look at it and resolve {task}").format(task=name)
+
+
+def _names_of(task: Document) -> list[str]:
+    return [str(one.get("displayName") or one.get("name")) for one in _assignees_of(task)]
 
 
 def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], place: str) -> str:
@@ -115,10 +132,7 @@ def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], p
     thread = nouns.get(str(thread_type), "a conversation")
     is_mentioned, is_assigned = ReasonKind.MENTION in kinds, ReasonKind.ASSIGNEE in kinds
     if event.event_type is EventType.THREAD_CREATED and thread_type == ThreadType.TASK:
-        references = _assignees_of(task)
-        names = [str(one.get("displayName") or one.get("name")) for one in references[:_MOST_NAMED]]
-        names += ["others"] if len(references) > _MOST_NAMED else []
-        assignees = "you" if is_assigned else " and ".join(names) or "others"
+        assignees = "you" if is_assigned else list_text(_names_of(task)) or "others"
         return f"asks {assignees} to {_ASKS.get(task.get('type', ''), 'look at')} {place}"
     if is_mentioned:
         return f"mentioned you in {thread} about {place}"

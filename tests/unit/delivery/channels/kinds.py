@@ -591,7 +591,7 @@ CONTEXTS: dict[str, FailureContext] = {
 }
 """What surrounds the events of some kinds, as messages about them say it."""
 
-_ANSWERABLE = frozenset({"failed_test", "failed_run"})
+_ANSWERABLE = frozenset({"failed_test", "failed_run", "reminder", "still_failing"})
 """Kinds whose messages have a button to acknowledge their incident."""
 
 

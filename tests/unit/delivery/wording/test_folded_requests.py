@@ -73,7 +73,10 @@ def test_what_holds_at_the_end_stands_with_what_happened(events: tuple[ChangeEve
     message = message_of(*events)
     (entry,) = fold_repeated(message).entries
     assert (entry.notification_id, entry.told_count) == (f"n{len(events) - 1}", 1)
-    text = render_texts(message, "https://t")["text"]
+    link = "Change request: CR-12 (https://t/#/changes/CR-12)\n"
+    linked_text = render_texts(message, "https://t")["text"]
+    assert linked_text.count(link) == 1
+    text = linked_text.replace(link, "")
     assert text.count("CR-12") == text.count(line) + text.count("tocsin changes answer CR-12")
     assert text.count(line) > 0
 

@@ -69,7 +69,7 @@ POSTED = addition_of(
         (
             event("threadCreated", **task("RequestTag", *"abcde")),
             (),
-            "ben asks a and b and c and others to tag orders.email",
+            "ben asks a, b, c and 2 more to tag orders.email",
         ),
         (
             event("threadCreated", type="Announcement", message="Down tonight"),
@@ -144,7 +144,17 @@ def test_who_is_asked_is_addressed_in_whatever_place_it_is_read_and_others_are_c
             True,
             ["look at it and resolve task 7, or close it and say why not: tocsin tasks show TASK-00007"],
         ),
-        (event("threadCreated", **task("RequestTag", "ann")), False, []),
+        (
+            event("threadCreated", **task("RequestTag", "ann")),
+            False,
+            ["ann is to choose the tags and resolve task 7: tocsin tasks show TASK-00007"],
+        ),
+        (
+            event("threadCreated", **task("RequestTag", *"abcde")),
+            False,
+            ["a, b, c and 2 more are to choose the tags and resolve task 7: tocsin tasks show TASK-00007"],
+        ),
+        (event("threadCreated", **task("RequestTag")), False, []),
         (event("postCreated", POSTED, **task("RequestTag", "ann")), True, []),
         (event("taskResolved", **task("RequestTag", "ann")), True, []),
     ],

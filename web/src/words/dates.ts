@@ -8,6 +8,7 @@ const secondFormat = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
   second: '2-digit',
 });
+const zoneFormat = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
 const weekdayFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
 
 const DAY_MS = 86_400_000;
@@ -26,6 +27,13 @@ export const longDayOf = (atMs: number): string => longFormat.format(atMs);
 /** Return a time of the day: `10:05`, or with seconds. */
 export const clockOf = (atMs: number, hasSeconds = false): string =>
   (hasSeconds ? secondFormat : clockFormat).format(atMs);
+
+/** Return what the zone of this browser is called at a time: `CET`, `BST`, `GMT-5`. */
+export const zoneAt = (atMs: number): string =>
+  zoneFormat.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC';
+
+/** Return a day as fields of dates have it, in the zone of this browser: `2026-12-14`. */
+export const fieldDayOf = (atMs: number): string => new Date(atMs).toLocaleDateString('sv-SE');
 
 /** Return when something happened, as short as it is clear: `08:47`, `Tue 18:40`, `3 Nov`. */
 export function whenOf(atMs: number, nowMs = Date.now()): string {

@@ -2,6 +2,8 @@
 import type { Reference } from '../words/references';
 import { collection, type Entity } from './assets';
 import { ApiError, api, dataOf } from './client';
+import { read } from './collections';
+import { askedTogether } from './together';
 
 export type CustomProperty = {
   name: string;
@@ -19,8 +21,23 @@ export async function readCustomProperties(type: string) {
   return (answer as { customProperties?: CustomProperty[] }).customProperties ?? [];
 }
 
-/** Return what a reference points to, as it is called now; null where the reader may not see it, or it is gone. */
+const MOST_TOGETHER = 50;
+const foundTogether = askedTogether(async (keys) => {
+  const references = keys.map((key) => key.split(' ') as [type: string, id: string]);
+  const index = [...new Set(references.map(([type]) => type))].join();
+  const query_filter = JSON.stringify({ query: { ids: { values: references.map(([, id]) => id) } } });
+  const query = { q: '*', index, size: keys.length, query_filter };
+  const { hits } = await read<{ hits: { hits: { _source: Entity }[] } }>('search/query', query);
+  return new Map(hits.hits.map(({ _source: entity }) => [entity.id, entity]));
+}, MOST_TOGETHER);
+
+/**
+ * Return what a reference points to, as it is called now; null where the reader may not see it, or it is gone. Those of
+ * a page are searched in one request; what the index does not have is read by itself.
+ */
 export async function readReference({ type, id }: Reference): Promise<Reference | null> {
+  const found = await foundTogether(`${type} ${id}`).catch(() => undefined);
+  if (found) return { ...(found as unknown as Entity), type };
   const params = { path: { entity_id: id }, query: { include: 'all' as const } };
   try {
     const entity = await dataOf(api.GET(`/api/v1/${collection(type)}/{entity_id}`, { params }));

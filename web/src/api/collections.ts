@@ -20,6 +20,22 @@ export async function read<Wanted>(
   return (await dataOf(callOf('GET')(`/api/v1/${path}${text && `?${text}`}`))) as Wanted;
 }
 
+const MOST_IN_PAGE = 1000;
+/** Return all members of a collection with a word in their names, page by page. */
+export async function readNamed<Row extends { name?: string | undefined; displayName?: string | undefined }>(
+  path: string,
+  word: string,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const page: Page<Row> = await read(path, { limit: MOST_IN_PAGE, after });
+    rows.push(...page.data);
+    after = page.paging.after;
+  }
+  const wanted = word.trim().toLowerCase();
+  return rows.filter((row) => `${row.name ?? ''} ${row.displayName ?? ''}`.toLowerCase().includes(wanted));
+}
+
 /** Write to a path of the API. */
 export async function write<Wanted>(
   method: Exclude<Method, 'GET'>,

@@ -4,7 +4,7 @@ import type { ServerSetting } from '../src/api/admin';
 import { freshPassword } from '../src/pages/admin/passwords';
 import { isChosen, labelOf, valueText } from '../src/pages/admin/settings';
 import { sickOf } from '../src/pages/admin/sick';
-import { summaryOf } from '../src/pages/admin/summary';
+import { judgedPeriod, summaryOf } from '../src/pages/admin/summary';
 
 describe('a fresh password', () => {
   it('has 20 letters and digits in groups, and is never the same', () => {
@@ -65,4 +65,16 @@ it('all is well only if nothing is amiss and notifications come as soon as promi
   expect(summaryOf([], 0, late, 5)).toMatch(/^Notifications came later than the promised 5 s\. From/);
   expect(summaryOf([], 2, late, 5)).toMatch(/^2 destinations do not deliver\. Notifications came later/);
   expect(summaryOf(['The pipeline is down.'], 2, late, 5)).toMatch(/^The pipeline is down\. From/);
+});
+
+it('what is said of delays is judged by the last hour, however late notifications were before', () => {
+  const minutes = (count: number) => count * 60_000;
+  const nowMs = minutes(600);
+  const period = (begins: number, notifications: number) => ({ begins: minutes(begins), notifications });
+  const late = period(400, 9);
+  expect(judgedPeriod([late, period(415, 0)], minutes(15), nowMs)).toBeUndefined();
+  const running = period(590, 3);
+  expect(judgedPeriod([late, period(560, 1), running], minutes(15), nowMs)).toBe(running);
+  const partly = period(530, 2);
+  expect(judgedPeriod([late, partly, period(545, 0)], minutes(15), nowMs)).toBe(partly);
 });

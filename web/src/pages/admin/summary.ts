@@ -1,13 +1,27 @@
 // What the page of Tocsin's health says first.
 import { countOf, spanOf } from '../../words/dates';
 
-type Delays = { medianSeconds?: number | null | undefined; p95Seconds?: number | null | undefined };
+type Period = {
+  begins: number;
+  notifications: number;
+  medianSeconds?: number | null | undefined;
+  p95Seconds?: number | null | undefined;
+};
+const HOUR_MS = 3_600_000;
 
-/** Return what is amiss, and how long events took to the bell in the newest period that had any. */
+/** Return the period to judge by: the newest of those that had notifications and lie in the last hour, at least in part. */
+export const judgedPeriod = <Of extends Period>(
+  periods: readonly Of[],
+  lengthMs: number,
+  nowMs: number,
+): Of | undefined =>
+  periods.findLast(({ begins, notifications }) => notifications && begins + lengthMs >= nowMs - HOUR_MS);
+
+/** Return what is amiss, and how long events took to the bell of late; earlier delays are history, and in the chart. */
 export function summaryOf(
   problems: readonly string[],
   sick: number,
-  newest: Delays | undefined,
+  newest: Pick<Period, 'medianSeconds' | 'p95Seconds'> | undefined,
   promisedS: number,
 ): string {
   const took = newest

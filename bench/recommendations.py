@@ -1,8 +1,8 @@
 """Benchmark of recommendations: how much of what people followed next is among the ten that they would have seen.
 
 Real history from ``../shared/data``: whoever edits an asset follows it from then on. The last fifth of each person's
-follows, cut where a commit begins, is held out. The weights were fixed on every other person; what is reported is the
-rest. The interval is a bootstrap over people, who are few.
+follows, cut where a commit begins, is held out. Each person is judged by the weights that are best for all others, of a
+small grid around those of Tocsin. The interval is a bootstrap over people, who are few.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import floor
@@ -24,7 +24,7 @@ import typer
 from pyspark.sql import DataFrame, SparkSession
 
 from bench.measured import Measurement, Report
-from tocsin.model.recommendation import WEIGHTS
+from tocsin.model.recommendation import FAMILIES, WEIGHTS
 from tocsin.spark.recommendations import INPUTS, recommendations
 from tocsin.spark.relations import RELATIONS
 from tocsin.spark.schema import record_batch
@@ -33,6 +33,9 @@ from tocsin.spark.session import open_session
 HISTORY = Path(__file__).resolve().parents[2] / "shared" / "data" / "bqetl_main"
 SHOWN, FEWEST_FOLLOWS, HELD_OUT = 10, 5, 0.2
 _RESAMPLED, _SEED = 2_000, 23
+_STEPS = (0.1, 0.3, 1.0)
+"""What lineage, and what is followed together, may weigh beside the same container, which weighs 1."""
+
 _SAME_SCHEMA = 0.129
 """What same schema alone reached on all people in ../shared/research/next-stage.md, section 7."""
 
@@ -67,21 +70,32 @@ class History:
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
-    """Measure recall@10 of the weighed sum, against popularity, lineage alone and same schema alone."""
+    """Measure recall@10 of the weighed sum, against popularity, lineage alone and same schema alone.
+
+    Raises
+    ------
+    AssertionError : other weights than those of Tocsin are best for most people, or the job orders otherwise
+    """
     if not HISTORY.is_dir():
         typer.echo(f"recommendations: skipped, there is no history in {HISTORY.name} of ../shared/data.", err=True)
         return []
     history = read_history(HISTORY)
-    people = sorted(history.next_follows)[1::2]
-    alone = {name: {name: 1.0} for name in ("container", "lineage", "together")}
+    people = sorted(history.next_follows)
     with _session() as session:
-        lists_by_name: dict[str, Mapping[str, Sequence[str]]] = {}
-        for number, (name, weights) in enumerate({"sum": WEIGHTS, **alone}.items()):
-            report(number, len(alone) + 1)
-            lists_by_name[name] = best_assets(session, history, weights)
-    recalls = {
-        name: history.recalls(lists, people) for name, lists in {**lists_by_name, "popular": history.popular()}.items()
-    }
+        evidence = read_evidence(session, history)
+        report(1, 2)
+        if best_assets(session, history) != {person: evidence.best(person, WEIGHTS) for person in evidence.people}:
+            raise AssertionError("another order than that of the job")
+    alone = {name: {name: 1.0} for name in ("container", "lineage", "together")}
+    sums = {f"sum {one} {other}": _weights(one, other) for one in _STEPS for other in _STEPS}
+    recalls = {"popular": history.recalls(history.popular(), people)}
+    for name, weights in {**sums, **alone}.items():
+        recalls[name] = history.recalls({person: evidence.best(person, weights) for person in people}, people)
+    best_names = names_of_best_for_others([recalls[name] for name in sums], list(sums))
+    most_frequent_name, _ = Counter(best_names).most_common(1)[0]
+    if sums[most_frequent_name] != WEIGHTS:
+        raise AssertionError(f"better weights than Tocsin's: {most_frequent_name}")
+    recalls["sum"] = [recalls[name][place] for place, name in enumerate(best_names)]
     names = {
         "popular": "popularity",
         "lineage": "lineage alone",
@@ -95,6 +109,19 @@ def _row(name: str, recalls: Sequence[float], floors: Sequence[float]) -> Measur
     low, high = interval_of([one - other for one, other in zip(recalls, floors, strict=True)])
     aim = f"above {_SAME_SCHEMA}; difference {low:+.3f} to {high:+.3f} in 95 of 100"
     return Measurement("recommendations", name, mean(recalls), "", mean(floors), len(recalls), aim)
+
+
+def _weights(lineage: float, together: float) -> Mapping[str, float]:
+    return {**WEIGHTS, "lineage": lineage, "together": together}
+
+
+def names_of_best_for_others(recalls: Sequence[Sequence[float]], names: Sequence[str]) -> list[str]:
+    """Return for each person which of several ranks has the highest recall of all others, the first of equal ones."""
+    totals = [sum(one) for one in recalls]
+    return [
+        max(zip(names, totals, recalls, strict=True), key=lambda rank: round(rank[1] - rank[2][place], 9))[0]
+        for place in range(len(recalls[0]))
+    ]
 
 
 def interval_of(values: Sequence[float]) -> tuple[float, float]:
@@ -113,10 +140,44 @@ def _session() -> Iterator[SparkSession]:
         session.stop()
 
 
-def best_assets(session: SparkSession, history: History, weights: Mapping[str, float]) -> dict[str, list[str]]:
-    """Return what each person would be shown, the first ten."""
+@dataclass(frozen=True)
+class AllEvidence:
+    """How much each family of reasons says for each asset that a person may like, 1 for its best; and the followers."""
+
+    strengths: Mapping[str, Mapping[str, Mapping[str, float]]]
+    follower_counts: Mapping[str, int]
+
+    @property
+    def people(self) -> Collection[str]:
+        """Return all to whom anything is recommended."""
+        return self.strengths.keys()
+
+    def best(self, person: str, weights: Mapping[str, float]) -> list[str]:
+        """Return what the person would be shown by these weights, the first ten, in the order of the job."""
+        totals = {
+            asset: sum(weights.get(family, 0.0) * strength for family, strength in by_family.items())
+            for asset, by_family in self.strengths.get(person, {}).items()
+        }
+        candidates = [asset for asset, total in totals.items() if total > 0]
+        return sorted(candidates, key=lambda asset: (-round(totals[asset], 9), -self.follower_counts[asset], asset))[
+            :SHOWN
+        ]
+
+
+def read_evidence(session: SparkSession, history: History) -> AllEvidence:
+    """Return all reasons that the job finds, weighing the same."""
     relations = {name: _frame(session, name, history) for name in INPUTS}
-    frame = recommendations(relations, weights).where(f"place <= {SHOWN}")
+    frame = recommendations(relations, dict.fromkeys(WEIGHTS, 1.0), most_stored=len(history.relations["asset"]))
+    strengths: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(float)))
+    for row in frame.collect():
+        strengths[row.user_id][row.entity_id][FAMILIES.get(row.kind, row.kind)] += row.strength
+    return AllEvidence(strengths, Counter(asset for _, asset, _ in history.follows))
+
+
+def best_assets(session: SparkSession, history: History) -> dict[str, list[str]]:
+    """Return what the job would show to each person, the first ten."""
+    relations = {name: _frame(session, name, history) for name in INPUTS}
+    frame = recommendations(relations).where(f"place <= {SHOWN}")
     ranks = sorted({(row.user_id, row.place, row.entity_id) for row in frame.collect()})
     asset_lists: dict[str, list[str]] = defaultdict(list)
     for person, _, asset in ranks:

@@ -30,11 +30,10 @@ _LIMITS = {
     "most_recent": 50,
     "most_together": 20,
     "most_of_team": 20,
-    "most_stored": MOST_STORED,
 }
 """The assets of a container that are considered, the most followed first; the neighbours of an asset in between; the
 newest follows of a person that are compared with those of others; the assets followed together with one; those of a
-team; those that are stored for each person."""
+team."""
 
 _QUERY = """
 WITH people_follow AS (
@@ -198,7 +197,9 @@ FROM ranked WHERE place <= :most_stored
 """
 
 
-def recommendations(relations: Mapping[str, DataFrame], weights: Mapping[str, float] = WEIGHTS) -> DataFrame:
+def recommendations(
+    relations: Mapping[str, DataFrame], weights: Mapping[str, float] = WEIGHTS, *, most_stored: int = MOST_STORED
+) -> DataFrame:
     """Return what is recommended to each person: rows of ``RECOMMENDATIONS``.
 
     Parameters
@@ -206,6 +207,7 @@ def recommendations(relations: Mapping[str, DataFrame], weights: Mapping[str, fl
     relations : for each of ``INPUTS`` a frame of one session, columns as in ``spark/relations.RELATIONS``; each is read
         several times, so it should be kept
     weights : by family of reasons; those without one are left out
+    most_stored : assets for each person at most
 
     One row per person, asset and kind of reason. Unordered; shuffles by asset and by person.
 
@@ -217,7 +219,7 @@ def recommendations(relations: Mapping[str, DataFrame], weights: Mapping[str, fl
     types = F.array(*map(F.lit, RECOMMENDED_TYPES))
     constants = {"types": types, "weights": _map_of(weights), "families": _map_of(FAMILIES)}
     session = relations[INPUTS[0]].sparkSession
-    return session.sql(_QUERY, args={**_LIMITS, **constants})
+    return session.sql(_QUERY, args={**_LIMITS, **constants, "most_stored": most_stored})
 
 
 def _map_of(values: Mapping[str, float] | Mapping[ReasonToFollow, str]) -> Column:

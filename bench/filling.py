@@ -89,12 +89,21 @@ def event_id(offset: int) -> str:
     return f"00000000-0000-7000-8000-{offset:012x}"
 
 
+def numbered(dialect: str, statement: str, first: int, last: int) -> str:
+    """Return a statement with ``places``, whose rows are numbers ``n`` from the first through the last one."""
+    return f"{_NUMBERS[dialect].format(first=first, last=last)}{statement}"
+
+
+def hex_of(dialect: str, expression: str) -> str:
+    """Return the expression of a number in twelve hexadecimal digits, the end of an id."""
+    return _HEX[dialect].format(expression)
+
+
 def _statement_of(dialect: str, statement: str, first: int, last: int) -> str:
-    number = _HEX[dialect]
     values = {
-        "event": number.format("n"),
-        "entity": number.format(f"(n * 7919) % {ENTITY_COUNT}"),
+        "event": hex_of(dialect, "n"),
+        "entity": hex_of(dialect, f"(n * 7919) % {ENTITY_COUNT}"),
         "words": _TEXT[dialect],
         "first_ms": FIRST_MS,
     }
-    return f"{_NUMBERS[dialect].format(first=first, last=last)}{statement.format(**values)}"
+    return numbered(dialect, statement.format(**values), first, last)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Engine, select
 
 from bench.estate import Size, build_estate
-from bench.filling import hex_of, hurrying, numbered
+from bench.filling import hex_of, hurrying, with_numbers
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
@@ -78,7 +78,7 @@ def add_due_digests(engine: Engine, people: int, count: int) -> int:
         for first in range(0, people, _PEOPLE_AT_ONCE):
             last = min(first + _PEOPLE_AT_ONCE, people) - 1
             for statement in (_PEOPLE, _USERS, _MESSAGES, _NOTIFICATIONS):
-                run(numbered(dialect, statement.format(**values), first, last))
+                run(with_numbers(dialect, statement.format(**values), first, last))
     return due_ms
 
 

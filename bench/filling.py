@@ -89,7 +89,7 @@ def event_id(offset: int) -> str:
     return f"00000000-0000-7000-8000-{offset:012x}"
 
 
-def numbered(dialect: str, statement: str, first: int, last: int) -> str:
+def with_numbers(dialect: str, statement: str, first: int, last: int) -> str:
     """Return a statement with ``places``, whose rows are numbers ``n`` from the first through the last one."""
     return f"{_NUMBERS[dialect].format(first=first, last=last)}{statement}"
 
@@ -106,4 +106,4 @@ def _statement_of(dialect: str, statement: str, first: int, last: int) -> str:
         "words": _TEXT[dialect],
         "first_ms": FIRST_MS,
     }
-    return numbered(dialect, statement.format(**values), first, last)
+    return with_numbers(dialect, statement.format(**values), first, last)

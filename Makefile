@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up web web-build web-check web-checks test soak check format lint types imports collect bench bench-compare bench-short bench-growth truth cluster zip wheel requirements clean python java official-client client-checks
+.PHONY: help up web web-build web-check web-checks test soak check format lint types imports collect bench bench-compare bench-short bench-growth truth cluster zip wheel requirements clean python java official-client client-checks dbt
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -101,12 +101,14 @@ cluster: $(INSTALLED) ## Try docs/cluster.md on this machine: PostgreSQL, a Spar
 
 official-client: $(OFFICIAL_CLIENTS:%=.%/.installed) ## Get OpenMetadata's own clients to test with: 1.13 and 2.0 (530 MB)
 
+dbt: .dbt/.installed ## Get dbt with DuckDB, whose projects the tests run (170 MB)
+
 client-checks: $(INSTALLED) ## Check what OpenMetadata's own clients get back; prints each check (make official-client first)
 	@PYTHONPATH=src:. PYTHONWARNINGS=ignore $(BIN)/python -m tests.acceptance.official_client.client_checks
 
 # Without its dependencies' dependencies: one of those downloads from outside the registry when it is built.
 # Tests import a small part of it: compiling the rest would take as long as getting it.
-$(OFFICIAL_CLIENTS:%=.%/.installed): .%/.installed: requirements/%.txt | python
+$(OFFICIAL_CLIENTS:%=.%/.installed) .dbt/.installed: .%/.installed: requirements/%.txt | python
 	@$(PYTHON) -m venv .$*
 	@.$*/bin/pip $(INSTALL) --no-compile -r $<
 	@touch $@
@@ -130,6 +132,8 @@ requirements: $(INSTALLED) ## Pin the newest versions that pyproject.toml allows
 		| $(COMPILE) --upgrade --constraint requirements/all.txt --no-annotate --output-file requirements/dev.txt -
 	@printf '%s\n' editables hatchling setuptools wheel \
 		| $(COMPILE) --upgrade --allow-unsafe --constraint requirements/dev.txt --no-annotate --output-file $(BUILD_PINS) -
+	@printf '%s\n' 'dbt-core<1.12' dbt-duckdb dbt-artifacts-parser \
+		| $(COMPILE) --upgrade --no-annotate --output-file requirements/dbt.txt -
 	@$(foreach client,$(OFFICIAL_CLIENTS),$(BIN)/python requirements/hashes.py requirements/$(client).txt;)
 
 clean: ## Remove what was built or installed here; tocsin-data stays

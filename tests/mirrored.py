@@ -25,12 +25,12 @@ from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.mirror import Mirror, RunOptions
-from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.process.build import BOT, MirrorRecords, ensure_unmapped_policy
 from tocsin.sources.records import SourceEntity
+from tocsin.sources.report import RunReport
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.log import EventLog

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ from tocsin.cli.progress import progress_bar
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
-app = typer.Typer(help="Mirror an OpenMetadata server.", no_args_is_help=True)
+app = typer.Typer(help="Bring metadata from an OpenMetadata server or a dbt project.", no_args_is_help=True)
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")]
 KeepRunning = Annotated[bool, typer.Option("--keep-running", help="Run again and again, until it is stopped.")]
@@ -60,6 +61,31 @@ def openmetadata(
 
 
 @app.command()
+def dbt(
+    target: Annotated[Path, typer.Argument(help="The folder that dbt wrote into, usually target/ of the project.")],
+    *,
+    service: Annotated[str, typer.Option(help="Name of the database service that holds the project's tables.")],
+    dry_run: DryRun = False,
+    allow_deletions: Deletions = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a dbt project: tables, columns, owners, tags, lineage, tests and their results, freshness, the run.
+
+    Reads manifest.json and, if they are there, catalog.json (`dbt docs generate`), run_results.json and sources.json
+    (`dbt source freshness`). The first run notifies nobody. Tables that another connector brought keep their columns.
+    """
+    settings = settings_of()
+    with needing("server"):
+        from tocsin.sources.process.dbt import ProjectOptions, run_project
+    options = ProjectOptions(target, service, is_dry=dry_run, may_delete=allow_deletions)
+    with existing_store(settings) as engine, progress_bar("Reading the dbt project") as progress:
+        report = run_project(engine, settings, options, progress=progress)
+    _show(report, as_json=as_json)
+    if report["errorCount"]:
+        raise typer.Exit(1)
+
+
+@app.command()
 def status(*, as_json: AsJson = False) -> None:
     """Show how far the mirror is: watermark, last run, counts, errors with their places."""
     with existing_store(settings_of()) as engine:
@@ -86,6 +112,10 @@ def _show(report: Document, *, as_json: bool) -> None:
         show_rows(report["would"], as_json=False)
     if report.get("dryRun"):
         _show_audience(report["wouldTell"])
+    for remark in report["leftOut"][:_MOST_NAMED]:
+        typer.echo(printable(f"Left out: {remark}"), err=True)
+    if len(report["leftOut"]) > _MOST_NAMED:
+        typer.echo(f"and {len(report['leftOut']) - _MOST_NAMED} more (--json names all)", err=True)
     for error in report["errors"]:
         typer.echo(printable(f"Error: {error}"), err=True)
 

@@ -16,7 +16,7 @@ from tocsin.model import fqn
 from tocsin.model.columns import column_fqns, missing_column
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.lineage import LineageSource
+from tocsin.model.lineage import Edge, LineageSource
 from tocsin.model.stored import Stored
 
 STAMPS = frozenset({"createdAt", "createdBy", "updatedAt", "updatedBy"})
@@ -193,3 +193,8 @@ def _check_keys(noun: str, value: Document, valid_keys: frozenset[str]) -> None:
 def _check(holds: bool, field: str, message: str) -> None:
     if not holds:
         raise InvalidInput(message, field=field)
+
+
+def is_written_only_by(edge: Edge, actor_name: str) -> bool:
+    """Return whether an actor made an edge, and wrote it last."""
+    return {edge.details.get("createdBy"), edge.details.get("updatedBy")} == {actor_name}

@@ -5,44 +5,11 @@ Next: ``sources/openlineage/datasets.py``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
 
-from tocsin.model import shapes
 from tocsin.model.entity import Document
+from tocsin.sources.column_types import column_type_of
 from tocsin.sources.openlineage.events import SchemaField
-
-_SYNONYMS = {
-    "INTEGER": "INT",
-    "INT2": "SMALLINT",
-    "INT4": "INT",
-    "INT8": "BIGINT",
-    "BYTE": "TINYINT",
-    "SHORT": "SMALLINT",
-    "LONG": "BIGINT",
-    "REAL": "FLOAT",
-    "FLOAT4": "FLOAT",
-    "FLOAT8": "DOUBLE",
-    "FLOAT64": "DOUBLE",
-    "INT64": "BIGINT",
-    "DOUBLE PRECISION": "DOUBLE",
-    "BOOL": "BOOLEAN",
-    "CHARACTER VARYING": "VARCHAR",
-    "CHARACTER": "CHAR",
-    "TIMESTAMP_NTZ": "TIMESTAMP",
-    "TIMESTAMP_LTZ": "TIMESTAMPZ",
-    "TIMESTAMPTZ": "TIMESTAMPZ",
-    "TIMESTAMP WITH TIME ZONE": "TIMESTAMPZ",
-    "TIMESTAMP WITHOUT TIME ZONE": "TIMESTAMP",
-}
-_LENGTH_NEEDED = frozenset({"VARCHAR", "CHAR", "BINARY", "VARBINARY"})
-UNKNOWN = "UNKNOWN"
-LONGEST_TYPE = 1_000
-"""Characters of a type that are kept as its display text."""
-
-_BRACKET = re.compile(r"[(<>,]")
-_LONGEST_WORD, _LONGEST_SIZES, _LONGEST_NUMBER = 100, 40, 10
 
 
 def columns_of(fields: Sequence[SchemaField]) -> list[Document]:
@@ -52,45 +19,9 @@ def columns_of(fields: Sequence[SchemaField]) -> list[Document]:
 
 
 def _column_of(field: SchemaField) -> Document:
-    column: Document = {"name": field.name, **_type_of(field)}
+    column: Document = {"name": field.name, **column_type_of(field.type, has_fields=bool(field.fields))}
     if field.description:
         column["description"] = field.description
     if field.fields:
         column["children"] = columns_of(field.fields)
     return column
-
-
-def _type_of(field: SchemaField) -> Document:
-    """Return the type of a field: by its name as far as that is known, and as the producer wrote it."""
-    type_text = (field.type or "").strip()
-    data_type = _named_type(type_text, otherwise="STRUCT" if field.fields else UNKNOWN)
-    sizes = _sizes_in(type_text)
-    column_type: Document = {"dataType": data_type}
-    if type_text:
-        column_type["dataTypeDisplay"] = type_text[:LONGEST_TYPE]
-    if data_type in {"DECIMAL", "NUMERIC"} and sizes:
-        column_type |= dict(zip(("precision", "scale"), sizes, strict=False))
-    elif data_type in _LENGTH_NEEDED:
-        column_type["dataLength"] = sizes[0] if sizes else 1
-    elif data_type == "ARRAY":
-        column_type["arrayDataType"] = _named_type(type_text.partition("<")[2], otherwise=UNKNOWN)
-    return column_type
-
-
-def _sizes_in(type_text: str) -> list[int]:
-    """Return the numbers in the brackets of a type, such as those of ``decimal(10,2)``."""
-    numbers = type_text.partition("(")[2].partition(")")[0][:_LONGEST_SIZES].split(",")
-    return [int(number) for number in map(str.strip, numbers) if number.isdecimal() and len(number) < _LONGEST_NUMBER]
-
-
-def _named_type(type_text: str, *, otherwise: str) -> str:
-    """Return the type whose name stands before brackets; ``otherwise`` if there is none of that name."""
-    name = _BRACKET.split(type_text[:_LONGEST_WORD], maxsplit=1)[0]
-    word = " ".join(name.split()).upper()
-    data_type = _SYNONYMS.get(word, word)
-    return data_type if data_type in _known_types() else otherwise
-
-
-@cache
-def _known_types() -> frozenset[str]:
-    return frozenset(shapes.named_shape("dataType")["enum"])

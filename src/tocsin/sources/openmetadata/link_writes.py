@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tocsin.catalogue.lineage import edges
+from tocsin.catalogue.lineage.edge_details import is_written_only_by
 from tocsin.catalogue.people import followers
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
-from tocsin.model.lineage import Edge
 from tocsin.model.source_link import OF_PEOPLE, LinkKind, SourceLink
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.sources.openmetadata.mapping import Mapping, is_marked
@@ -141,7 +141,7 @@ class EdgeAddition(LinkWrite):
         if origin is None or self.from_ is None:
             return _NOTHING
         old = record.transaction.edge(origin.id, target.id)
-        if (self.digest is not None) if old is None else not is_of(record, old):
+        if (self.digest is not None) if old is None else not is_written_only_by(old, record.actor.name):
             self._remember(record, OF_PEOPLE)
             return _NOTHING
         ends = {"fromEntity": self.from_.reference, "toEntity": self.to.reference}
@@ -162,15 +162,10 @@ class EdgeRemoval(LinkWrite):
             self._remember(record, OF_PEOPLE)
             return _NOTHING
         self._forget(record)
-        if not is_of(record, edge):
+        if not is_written_only_by(edge, record.actor.name):
             return _NOTHING
         self.outcome = "edgesRemoved"
         return edges.delete_edge(record, edge.from_, self.to.reference)
-
-
-def is_of(record: Record, edge: Edge) -> bool:
-    """Return whether the actor made an edge, and wrote it last."""
-    return {edge.details.get("createdBy"), edge.details.get("updatedBy")} == {record.actor.name}
 
 
 def _with_present_columns(details: Document, origin: Stored, target: Stored) -> Document:
@@ -194,7 +189,7 @@ def remove_texts(record: Record, entity: Stored, source: str) -> None:
     targets = {edge.to["id"] for edge in record.transaction.edges_of(entity.id) if edge.from_["id"] == entity.id}
     for target_id in sorted(targets):
         for edge in record.transaction.edges_of(target_id):
-            if edge.to["id"] == target_id and is_of(record, edge):
+            if edge.to["id"] == target_id and is_written_only_by(edge, record.actor.name):
                 details = _without_texts(edge.details)
                 ends = {"fromEntity": edge.from_, "toEntity": edge.to}
                 edges.put_edge(record, {**ends, "lineageDetails": details})

@@ -17,9 +17,9 @@ from tocsin.model.source_link import OF_PEOPLE, LinkKind, SourceLink
 from tocsin.sources.openmetadata.documents import SourceDocument, digest_of, is_time
 from tocsin.sources.openmetadata.kinds import LINKED, PEOPLE
 from tocsin.sources.openmetadata.link_writes import EdgeAddition, FollowerAddition, LinkedAsset, LinkWrite, removal_of
-from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.results import MAY_PASS, Occasion
 from tocsin.sources.openmetadata.writing import Writer
+from tocsin.sources.report import RunReport
 
 _REMOVED_SHARE = 0.2
 FEW = 5

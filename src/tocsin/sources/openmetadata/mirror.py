@@ -22,11 +22,11 @@ from tocsin.sources.openmetadata.events import CHANGES, DELETIONS, SourceEvent, 
 from tocsin.sources.openmetadata.kinds import KINDS, fields_of
 from tocsin.sources.openmetadata.link_writes import LinkedAsset
 from tocsin.sources.openmetadata.links import MirroredLinks
-from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.results import MAY_PASS, NameTaken, Occasion, Result
 from tocsin.sources.openmetadata.upstream import SourceUnavailable, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.records import GONE, SourceEntity, SourceState
+from tocsin.sources.report import RunReport
 
 OVERLAP_MS = 10 * 60_000
 """How far before the watermark events are read again: they may have come late."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import structlog
 from sqlalchemy import Engine
@@ -27,7 +27,6 @@ from tocsin.flow.capture.upsert import change, ensure
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
-from tocsin.model.source_link import SourceLink
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mapping import Mapping
@@ -35,14 +34,13 @@ from tocsin.sources.openmetadata.mirror import Mirror, Progress, RunOptions
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.process.audience import RehearsalAudience
-from tocsin.sources.records import SourceEntity, SourceState
+from tocsin.sources.process.stored_records import StoredRecords
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.database.faults import fault_of
 from tocsin.store.database.startup import may_pass
 from tocsin.store.eventlog.relay_lead import RelayLead
 from tocsin.store.upkeep.opening import open_store
-from tocsin.store.upkeep.source_records import StoredSource
 from tocsin.store.upkeep.stored_settings import with_stored_secrets
 
 SOURCE = "openmetadata"
@@ -58,36 +56,11 @@ _LEASE_S = 60.0
 _log = structlog.get_logger("tocsin.mirror")
 
 
-class MirrorRecords:
+class MirrorRecords(StoredRecords):
     """The records of the mirror, as the sources see them."""
 
-    source = SOURCE
-
     def __init__(self, engine: Engine) -> None:
-        self._stored = StoredSource(engine, SOURCE)
-        self.forget, self.labels, self.list_shown = self._stored.forget, self._stored.labels, self._stored.list_shown
-        self.person_at, self.list_live = self._stored.person_at, self._stored.list_live
-        self.holds_entity, self.holds_event = self._stored.holds_entity, self._stored.holds_event
-
-    def state(self) -> SourceState:
-        """Return how far the mirror is."""
-        return SourceState(**self._stored.state())  # type: ignore[arg-type]  # what save() kept
-
-    def save(self, state: SourceState) -> None:
-        """Keep how far the mirror is."""
-        self._stored.save_state(asdict(state))
-
-    def entities(self) -> Iterable[SourceEntity]:
-        """Return all mirrored entities."""
-        return [SourceEntity(**row) for row in self._stored.rows()]  # type: ignore[arg-type]  # as above
-
-    def links(self) -> Iterable[SourceLink]:
-        """Return all edges and followers of the source."""
-        return [SourceLink(**row) for row in self._stored.links()]  # type: ignore[arg-type]  # as above
-
-    def put(self, row: SourceEntity) -> None:
-        """Keep which entity stands for one of the source."""
-        self._stored.put_row(asdict(row))
+        super().__init__(engine, SOURCE)
 
 
 def run_once(settings: Settings, options: RunOptions, *, progress: Progress | None = None) -> Document:

@@ -1,4 +1,4 @@
-"""Report of one run of the mirror: counts per type, errors with their place, and what a dry run would do."""
+"""Report of one run of a source: counts per result, errors with their place, and what a dry run would do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+select * from {{ ref('orders') }} where cast(total as double) < 0

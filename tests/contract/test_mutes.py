@@ -142,6 +142,29 @@ def test_an_explanation_says_what_will_become_of_a_mail_that_waits(
         assert text.endswith("(will not be sent: you muted everything permanently).")
 
 
+def test_an_explanation_says_that_an_alert_was_switched_off_while_its_mail_waits(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    assign_owners(administrator, orders, ann)
+    mail_alert = alert(administrator, "Mail", destinations=MAIL)
+    with client:
+        event = describe(administrator, orders, "late")
+        notify_all(sqlite_engine)
+
+        def answer() -> str:
+            return str(explanation_of(client, event, user="ann", subscription="Mail")["answer"])
+
+        assert "(not delivered yet, 0 attempts)" in answer()
+        path, disable = f"/events/subscriptions/{mail_alert['id']}", {"op": "add", "path": "/enabled", "value": False}
+        assert send_patch(administrator, path, disable).is_success
+        assert "(will not be sent: the alert is disabled)" in answer()
+        assert administrator.delete(path).is_success
+        assert "will not be sent: the alert or its destination no longer exists" in str(
+            explanation_of(client, event, user="ann")
+        )
+
+
 def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

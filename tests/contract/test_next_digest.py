@@ -98,3 +98,21 @@ def test_nobody_reads_the_digest_of_another(ann: Any, served: Served, administra
         assert client_of_bob.get(f"/users/{user_id}/digest").status_code == 403
         assert client_of_nobody.get(f"/users/{user_id}/digest").status_code == 401
     assert administrator.get(f"/users/{user_id}/digest").json()["data"] == []
+
+
+def test_an_explanation_of_an_event_reads_one_notification_of_a_digest_and_not_the_others(
+    ann: Any, served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    for text in ("one", "two", "three"):
+        describe(administrator, orders, text)
+    notify_all(sqlite_engine)
+    with reading(sqlite_engine) as connection:
+        is_gathered = notification.c.message_id.is_not(None)
+        query = select(notification.c.message_id, notification.c.id).where(is_gathered).order_by(notification.c.id)
+        stored_pairs = list(connection.execute(query))
+    assert len(stored_pairs) == 3
+    message_id, notification_id = stored_pairs[1]
+    digests = served.app.state.parts.alert_stores.next_digests
+    (dispatch,) = digests.unsent({message_id}, {notification_id})
+    assert [entry.notification_id for entry in dispatch.entries] == [notification_id]
+    assert digests.unsent({message_id}, {"another"}) == []

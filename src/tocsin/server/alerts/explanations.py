@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from tocsin.alerts.explanations.answer import AlertTrace, Explanation
@@ -23,6 +24,7 @@ from tocsin.alerts.explanations.people import (
 )
 from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.conditions.relations import EVERYBODY
+from tocsin.delivery.dispatch import narrow_dispatch, route_objection
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow import pipeline
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
@@ -44,6 +46,7 @@ from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.permissions import sees
 from tocsin.server.alerts.backtests import UNSEEN_MS
 from tocsin.server.alerts.destination_names import DestinationNames, destination_names
+from tocsin.server.alerts.next_digest import routes_of
 from tocsin.server.request import Caller
 
 MOST_RECORDS = 10_000
@@ -151,9 +154,15 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
 def _with_objections(records: Sequence[NotificationRecord], caller: Caller) -> list[NotificationRecord]:
     """Return records with what their waiting messages will leave out when they are due, as of now."""
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
+    message_ids = {one.message.id for one in records if one.message}
+    dispatches = stores.next_digests.unsent(message_ids, {one.notification.id for one in records})
+    routes = routes_of(dispatches, caller) if dispatches else {}
     objections: dict[str, list[DroppedReason]] = defaultdict(list)
-    for dispatch in stores.next_digests.unsent({one.message.id for one in records if one.message}):
-        _, drops = stores.permitted.permitted_part(dispatch, now_ms=max(now_ms, dispatch.message.due_at_ms))
+    for dispatch in dispatches:
+        due_ms = max(now_ms, dispatch.message.due_at_ms)
+        open_dispatch, drops = narrow_dispatch(dispatch, partial(route_objection, routes, due_ms))
+        if open_dispatch is not None:
+            drops += stores.permitted.permitted_part(open_dispatch, now_ms=due_ms)[1]
         for drop in drops:
             objections[drop.notification_id].append(drop)
     return [replace(one, objections=tuple(objections[one.notification.id])) for one in records]

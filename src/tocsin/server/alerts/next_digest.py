@@ -31,12 +31,12 @@ def next_digests(user_id: str, caller: Caller) -> list[NextDigest]:
         dispatches = stores.next_digests.of(user_id)
         if not dispatches:
             return []
-        routes, zone = _routes_of(dispatches, caller), stores.next_digests.zone_of(user_id)
+        routes, zone = routes_of(dispatches, caller), stores.next_digests.zone_of(user_id)
         digests = (_composed_digest(dispatch, routes, zone, caller) for dispatch in dispatches)
         return [digest for digest in digests if digest is not None]
 
 
-def _routes_of(dispatches: Sequence[Dispatch], caller: Caller) -> Routes:
+def routes_of(dispatches: Sequence[Dispatch], caller: Caller) -> Routes:
     """Return where the reasons of these messages lead now; what cannot be read leads nowhere."""
     reasons = [reason for dispatch in dispatches for entry in dispatch.entries for reason in entry.reasons]
     keys = dict.fromkeys(reason.destination_key for reason in reasons)

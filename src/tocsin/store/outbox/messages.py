@@ -159,18 +159,24 @@ class Messages:
         return claimed_messages
 
     def dispatches(
-        self, messages: Sequence[Message], *, fits: Callable[[Message, int], bool] = lambda _message, _bytes: True
+        self,
+        messages: Sequence[Message],
+        *,
+        fits: Callable[[Message, int], bool] = lambda _message, _bytes: True,
+        only_ids: Collection[str] | None = None,
     ) -> list[Dispatch]:
         """Return the messages with the notifications that they carry and their incidents, in the same order.
 
-        What does not fit, by the bytes of its events as JSON and of the failing rows that it may show, is left out. Of
-        a message with many large events, those beyond ``SHOWN_BYTES`` or ``SENT_BYTES`` are read in brief.
+        With ``only_ids`` no other notifications are read. What does not fit, by the bytes of its events as JSON and of
+        the failing rows that it may show, is left out. Of a message with many large events, those beyond
+        ``SHOWN_BYTES`` or ``SENT_BYTES`` are read in brief.
         """
         rows_by_message: dict[str, list[Row[Any]]] = defaultdict(list)
         fitting_dispatches: list[Dispatch] = []
         with reading(self._engine) as connection:
             events = _Events(Texts(connection), self._events)
-            for row in connection.execute(_CARRIED, {"ids": [message.id for message in messages]}).all():
+            query = _CARRIED if only_ids is None else _CARRIED.where(notification.c.id.in_(only_ids))
+            for row in connection.execute(query, {"ids": [message.id for message in messages]}).all():
                 rows_by_message[row.message_id].append(row)
             for message in messages:
                 carried_rows = rows_by_message.get(message.id, [])

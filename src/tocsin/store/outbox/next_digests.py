@@ -44,12 +44,15 @@ class NextDigests:
             messages = [Message(*row) for row in connection.execute(query)]
         return self._messages.dispatches(messages) if messages else []
 
-    def unsent(self, message_ids: Collection[str]) -> list[Dispatch]:
-        """Return those of these messages that wait to be sent, also again after a failure; it changes nothing."""
+    def unsent(self, message_ids: Collection[str], notification_ids: Collection[str]) -> list[Dispatch]:
+        """Return those of these messages that wait to be sent, also again after a failure; it changes nothing.
+
+        Of each, only these of its notifications are read.
+        """
         query = select(*_COLUMNS).where(message.c.status.in_(_UNSENT))
         with reading(self._engine) as connection:
             messages = [Message(*row) for row in rows_by_key(connection, query, message.c.id, message_ids)]
-        return self._messages.dispatches(messages) if messages else []
+        return self._messages.dispatches(messages, only_ids=notification_ids) if messages else []
 
     def zone_of(self, user_id: str) -> str | None:
         """Return the IANA zone that a person prefers; None for no preference."""

@@ -218,6 +218,14 @@ def test_events_say_what_happened_as_messages_do(run: Run, small_server: SmallSe
     assert lines == [
         f"2024-05-01 12:00:00 UTC  table a.b  {mark}: {words}" for mark in ("breaking", "breaking, not announced")
     ]
+    description_change = {"fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]}
+    worded_event = as_tocsin(plain_event | {"changeDescription": description_change}) | {
+        "title": "b: worded once, by the server"
+    }
+    small_server.answer(
+        "GET", f"{API}/events", {"data": [worded_event], "paging": {"offset": 9}}, {"data": [], "paging": {"offset": 9}}
+    )
+    assert "table a.b  worded once, by the server  by dana" in run("events", "tail", "--since", "7", "--once").out
 
 
 def test_events_call_people_by_their_display_names_and_read_each_once(run: Run, small_server: SmallServer) -> None:

@@ -50,6 +50,7 @@ class DbtProject:
     """A project in a folder: a report reads ``orders``, made from ``raw_orders`` through an ephemeral model."""
 
     folder: Path
+    name: str = "shop"
     nodes: dict[str, Document] = field(default_factory=dict)
     sources: dict[str, Document] = field(default_factory=dict)
     exposures: dict[str, Document] = field(default_factory=dict)
@@ -98,7 +99,7 @@ class DbtProject:
 
     def _write_file(self, name: str, kind: str, version: int, content: Document) -> None:
         schema = f"https://schemas.getdbt.com/dbt/{kind}/v{version}.json"
-        metadata = {"dbt_schema_version": schema, "project_name": "shop", "adapter_type": "postgres"}
+        metadata = {"dbt_schema_version": schema, "project_name": self.name, "adapter_type": "postgres"}
         metadata["generated_at"] = RUN_AT
         (self.folder / name).write_text(json.dumps({"metadata": metadata, **content}))
 

@@ -158,6 +158,15 @@ def test_what_the_project_has_no_more_is_deleted_and_comes_back(company: Company
     assert company.find(ORDERS)["deleted"] is False
 
 
+def test_a_test_that_moves_to_another_table_is_deleted_and_created(company: Company) -> None:
+    company.bring()
+    company.project.nodes[NOT_NULL]["attached_node"] = RAW
+    counts = company.run_dbt()["counts"]
+    assert (counts["created"], counts["deleted"]) == (1, 1)
+    assert company.find(f"{RAW_ORDERS}.id.not_null_orders_id", "testCase")["deleted"] is False
+    assert company.find(CASE, "testCase")["deleted"] is True
+
+
 def test_many_deletions_at_once_are_refused_until_they_are_allowed(company: Company) -> None:
     for number in range(9):
         node = a_node("model", f"m{number}", depends_on=depends_on())
@@ -195,6 +204,20 @@ def test_a_run_that_is_killed_is_finished_by_the_next(company: Company, monkeypa
         company.run_dbt()
     company.bring()
     assert company.run_dbt()["counts"].keys() == {"same"}
+    del company.project.nodes["model.shop.orders"], company.project.nodes[NOT_NULL]
+    company.project.exposures, company.project.sources = {}, {}
+    assert company.run_dbt()["counts"]["deleted"] == 4, "also what was created by the run that was killed"
+
+
+def test_two_projects_share_a_table_and_the_one_that_only_reads_it_does_not_delete_it(company: Company) -> None:
+    company.bring()
+    reader = DbtProject(company.project.folder.parent / "reader", name="reader")
+    reader.nodes, reader.exposures, reader.freshness = {}, {}, []
+    reader.sources = {RAW: reader.sources[RAW] | {"identifier": "orders"}}
+    assert reader.run(company.engine)["errors"] == []
+    reader.sources = {}
+    reader.run(company.engine, may_delete=True)
+    assert company.find(ORDERS)["deleted"] is False
 
 
 def test_two_runs_over_one_project_do_not_work_at_once(company: Company) -> None:

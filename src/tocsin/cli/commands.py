@@ -231,6 +231,6 @@ COMMANDS = (
     Command("lake", "lake", TEND, "Keep the event history as Parquet files and query it with SQL.", is_group=True),
     Command("search", "search", TEND, "Rebuild the search index.", is_group=True),
     Command("retention", "retention", TEND, "Show and set what is removed and when; legal holds.", is_group=True),
-    Command("source", "source", TEND, "Mirror an OpenMetadata server.", is_group=True),
+    Command("source", "source", TEND, "Bring metadata from OpenMetadata or dbt.", is_group=True),
 )
 """All commands in the order of the overview, groups last."""

@@ -15,7 +15,7 @@ from tocsin.cli.progress import progress_bar
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
-app = typer.Typer(help="Bring metadata from an OpenMetadata server or a dbt project.", no_args_is_help=True)
+app = typer.Typer(help="Bring metadata from OpenMetadata or dbt.", no_args_is_help=True)
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")]
 KeepRunning = Annotated[bool, typer.Option("--keep-running", help="Run again and again, until it is stopped.")]
@@ -83,6 +83,28 @@ def dbt(
     _show(report, as_json=as_json)
     if report["errorCount"]:
         raise typer.Exit(1)
+
+
+@app.command("list")
+def list_sources(*, as_json: AsJson = False) -> None:
+    """List the sources that have run, with what their last runs did."""
+    with existing_store(settings_of()) as engine:
+        from tocsin.store.upkeep.source_records import last_runs
+
+        reports = last_runs(engine)
+    if as_json:
+        show_json(reports)
+    elif not reports:
+        typer.echo("No source has run. See `tocsin source openmetadata --help` and `tocsin source dbt --help`.")
+    else:
+        show_rows([_summary_of(source, report) for source, report in reports.items()], as_json=False)
+
+
+def _summary_of(source: str, report: Document) -> Document:
+    counts = ", ".join(f"{count} {result}" for result, count in report.get("counts", {}).items() if count)
+    ended_at = moment_text(report["endedAt"]) if "endedAt" in report else ""
+    errors = report.get("errorCount", 0)
+    return {"source": source, "last run": ended_at, "result": counts or "nothing changed", "errors": errors}
 
 
 @app.command()

@@ -103,5 +103,8 @@ class SourceRecords(Protocol):
     def holds_entity(self, entity_id: str, *, written_by: str | None = None) -> bool:
         """Return whether an entity with this id is here; with ``written_by``, whether that actor wrote it last."""
 
+    def is_recorded(self, entity_id: str) -> bool:
+        """Return whether an entity stands for one of this source or of another."""
+
     def holds_event(self, event_id: str) -> bool:
         """Return whether the log holds an event."""

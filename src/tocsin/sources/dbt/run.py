@@ -135,7 +135,7 @@ class ProjectRun:
 
     def _remove_gone(self, planned: Collection[PlannedEntity]) -> None:
         """Remove edges and delete entities that the project has no more, unless they are too many at once."""
-        present_ids = {source_id_of(one.key) for one in planned}
+        present_ids = {source_id_of(one) for one in planned}
         deletable = [row for row in self.writer.entities.values() if row.is_brought and row.entity_type in _DELETED]
         gone_rows = [row for row in deletable if row.source_id not in present_ids]
         links = [link for link in self.writer.links.values() if link.digest != OF_PEOPLE]

@@ -78,7 +78,7 @@ class ProjectWriter:
         ------
         TocsinError : it cannot be written
         """
-        source_id = source_id_of(planned.key)
+        source_id = source_id_of(planned)
         row = self.entities.get(source_id)
         work = _ProjectEntityWrite(self, planned, row)
         try:
@@ -90,16 +90,7 @@ class ProjectWriter:
             raise
         entity_id = str(write_result.document["id"]) if write_result.document else None
         if entity_id is not None and work.result != "keptAsHere":
-            is_brought = work.result == "created" or (row is not None and row.is_brought)
-            self._keep(
-                SourceEntity(
-                    source_id,
-                    planned.entity_type,
-                    entity_id,
-                    is_brought=is_brought,
-                    updated_at_ms=self.clock.now_ms(),
-                )
-            )
+            self._keep(SourceEntity(source_id, planned.entity_type, entity_id, is_brought=work.is_brought))
         return BroughtEntity(planned.entity_type, entity_id, write_result.document, work.result)
 
     def put_edge(self, from_: BroughtEntity, to: BroughtEntity, details: Document) -> str:
@@ -206,9 +197,13 @@ class ProjectWriter:
         return self.within(on_live).event is not None
 
     def _keep(self, row: SourceEntity) -> None:
-        self.entities[row.source_id] = row
+        """Keep which entity stands for one of the project, unless that is kept already."""
+        kept_row = self.entities.get(row.source_id)
+        if kept_row is not None and replace(kept_row, updated_at_ms=0) == row:
+            return
+        self.entities[row.source_id] = replace(row, updated_at_ms=self.clock.now_ms())
         if not self.is_dry:
-            self.records.put(row)
+            self.records.put(self.entities[row.source_id])
 
 
 @dataclass
@@ -219,16 +214,19 @@ class _ProjectEntityWrite:
     planned: PlannedEntity
     row: SourceEntity | None
     result: str = "same"
+    is_brought: bool = False
 
     def __call__(self, record: Record) -> Written:
         entity_type, request = self.planned.entity_type, self.planned.request
         draft_request = request if self.planned.table is None else request | {"columns": []}
         name = draft_for(record, entity_type, draft_request).fqn
         old = record.transaction.find(entity_type, Key.by_name(name), Hold.CHANGE)
-        if old is None and self.row is not None and self.row.updated_at_ms:
+        if old is None and self.row is not None:
             self.result = "keptAsHere"  # a person deleted it for good, or renamed it
             return _NOTHING
-        if old is not None and old.is_deleted and (self.planned.is_only_ensured or not self._is_own(record, old)):
+        self.is_brought = old is None or self._is_brought(record, old)
+        is_own = self.is_brought and (old is None or old.updated_by_id == record.actor.id)
+        if old is not None and old.is_deleted and (self.planned.is_only_ensured or not is_own):
             self.result = "keptAsHere"
             return Written(old.document, None)
         if self.planned.is_only_ensured:
@@ -239,14 +237,16 @@ class _ProjectEntityWrite:
         return write_result
 
     def _request(self, record: Record, old: Stored | None) -> Document:
-        is_brought = self.row is not None and self.row.is_brought
-        request = self.planned.request_for(old.document if old else None, is_brought=is_brought)
+        request = self.planned.request_for(old.document if old else None, is_brought=self.is_brought)
         if owners := self.writer.owners_of(record, self.planned):
             request = request | {"owners": owners}
         return request
 
-    def _is_own(self, record: Record, old: Stored) -> bool:
-        return self.row is not None and self.row.is_brought and old.updated_by_id == record.actor.id
+    def _is_brought(self, record: Record, old: Stored) -> bool:
+        """Return whether dbt created an entity, also in a run that was killed before it could say so."""
+        if self.row is not None:
+            return self.row.is_brought
+        return old.updated_by_id == record.actor.id and not self.writer.records.is_recorded(old.id)
 
 
 @dataclass
@@ -276,9 +276,10 @@ class _ProjectEdgeWrite:
         return write_result
 
 
-def source_id_of(key: str) -> str:
-    """Return the id under which what a project calls ``key`` is recorded."""
-    return str(uuid5(NAMESPACE_URL, f"dbt:{key}"))
+def source_id_of(planned: PlannedEntity) -> str:
+    """Return the id under which an entity of a project is recorded: a test that is about something else is another."""
+    place = planned.request.get("entityLink", "")
+    return str(uuid5(NAMESPACE_URL, f"dbt:{planned.key} {place}"))
 
 
 def _result_of(written: Written, old: Stored | None) -> str:

@@ -20,6 +20,7 @@ class StoredRecords:
         self.forget, self.labels, self.list_shown = self._stored.forget, self._stored.labels, self._stored.list_shown
         self.person_at, self.list_live = self._stored.person_at, self._stored.list_live
         self.holds_entity, self.holds_event = self._stored.holds_entity, self._stored.holds_event
+        self.is_recorded = self._stored.is_recorded
 
     def state(self) -> SourceState:
         """Return how far the source is."""

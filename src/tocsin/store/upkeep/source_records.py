@@ -21,6 +21,13 @@ Row = dict[str, object]
 _IS_SHOWN = entity.c.id.not_in(select(entity_tag.c.entity_id).where(entity_tag.c.tag_fqn == UNMAPPED))
 
 
+def last_runs(engine: Engine) -> dict[str, Row]:
+    """Return the report of the last run of each source, by its name."""
+    with reading(engine) as connection:
+        states = connection.execute(select(source_state).order_by(source_state.c.source)).all()
+    return {state.source: orjson.loads(state.document).get("last_run") or {} for state in states}
+
+
 class StoredSource:
     """What the store holds of one source, as plain rows."""
 
@@ -102,6 +109,11 @@ class StoredSource:
         query = select(entity.c.id).where(entity.c.id == entity_id)
         by_actor = query if written_by is None else query.where(entity.c.updated_by_id == written_by)
         return bool(fetch_values(self._engine, by_actor))
+
+    def is_recorded(self, entity_id: str) -> bool:
+        """Return whether an entity stands for one of this source or of another."""
+        query = select(source_entity.c.entity_id).where(source_entity.c.entity_id == entity_id)
+        return bool(fetch_values(self._engine, query))
 
     def holds_event(self, event_id: str) -> bool:
         """Return whether the log holds an event."""

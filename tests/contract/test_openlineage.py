@@ -392,3 +392,14 @@ def test_statements_that_may_hold_secrets_are_not_kept(
 def test_a_strange_type_costs_no_time(mapped: httpx.Client) -> None:
     fields = schema(("id", "a" + " " * 50_000 + "!"))
     send(mapped, run_event(outputs=[dataset("lake.bronze.events", schema=fields)]))
+
+
+def test_a_statement_that_failed_brings_no_lineage_when_it_is_said_to_have_completed(
+    mapped: httpx.Client, orders: Json, clean: Json
+) -> None:
+    parts: Json = {"inputs": [dataset(name_of(orders))], "outputs": [dataset(name_of(clean))]}
+    task: Json = {"run": TASK_RUN, "job": "nightly.insert", "parent": parent_of()}
+    send(mapped, run_event("FAIL", error="no room", **task, **parts))
+    assert send(mapped, run_event("COMPLETE", at="2025-10-09T08:00:01Z", **task, **parts))["lineageEdgesCreated"] == 0
+    again = task | {"run": NEXT_RUN}
+    assert send(mapped, run_event("COMPLETE", at="2025-10-09T09:00:00Z", **again, **parts))["lineageEdgesCreated"] == 1

@@ -67,6 +67,16 @@ def place_of(event: LineageEvent) -> RunPlace | None:
     return RunPlace(origin.job.identifier, str(origin.run.run_id), task, str(event.run.run_id))
 
 
+def has_failed(runs: Document, place: RunPlace) -> bool:
+    """Return whether an earlier event said that this very run failed, whatever later ones say."""
+    run = runs.get(place.run_id) or {}
+    if place.task is not None and place.task_run_id is not None:
+        state = run.get("tasks", {}).get(place.task, {}).get(place.task_run_id)
+    else:
+        state = run.get("own")
+    return state is not None and state["state"] == _FAILED
+
+
 def with_event(runs: Document, place: RunPlace, event: LineageEvent, *, now_ms: int) -> Document:
     """Return the runs of a pipeline with what an event says of one; a time ahead of ``now_ms`` counts as that."""
     at_ms = min(event.at_ms, now_ms)

@@ -28,7 +28,7 @@ from tocsin.model.stored import Key, Stored
 from tocsin.sources.openlineage.datasets import BROUGHT, DatasetAssets, UnresolvedPart
 from tocsin.sources.openlineage.events import EventDataset, EventJob, Identifier, LineageEvent
 from tocsin.sources.openlineage.mapping import LineageMapping
-from tocsin.sources.openlineage.runs import RUNS, RunPlace, place_of, status_of, with_event
+from tocsin.sources.openlineage.runs import RUNS, RunPlace, has_failed, place_of, status_of, with_event
 
 MOST_EDGES = 1_000
 """Edges that one event may bring: pairs of what its job reads and writes."""
@@ -76,12 +76,19 @@ def apply_event(record: Record, event: LineageEvent, mapping: LineageMapping) ->
     outcome = AppliedEvent(is_lineage=event.event_type is None or event.event_type.value in mapping.event_types)
     assets, place = DatasetAssets(record, mapping, event.at_ms), place_of(event)
     pipeline = _pipeline_of(record, mapping, event, place, outcome)
-    if outcome.is_lineage:
+    if outcome.is_lineage and not _has_failed(record, pipeline, place):
         _write_lineage(record, assets, event, pipeline, outcome)
     if pipeline is not None and place is not None:
         _keep_run(record, pipeline, place, event)
     outcome.resolved |= assets.resolved_names()
     return outcome
+
+
+def _has_failed(record: Record, pipeline: Stored | None, place: RunPlace | None) -> bool:
+    """Return whether the run has failed, so that a later event of its end brings no lineage."""
+    if pipeline is None or place is None:
+        return False
+    return has_failed(record.transaction.attachments.get(pipeline.id, RUNS) or {}, place)
 
 
 def _write_lineage(
@@ -117,6 +124,9 @@ def _put_edges(
     """Add the edges from all sources to all targets; return how many are new."""
     sources, targets = {asset.id: asset for _, asset in ends[0]}, ends[1]
     statement = _statement_of(job, len(sources) * len(targets))
+    columns_of = {
+        source_id: column_fqns(source.entity_type, source.fqn, source.document) for source_id, source in sources.items()
+    }
     new_count = 0
     for dataset, target in targets:
         columns = _columns_from(assets, dataset, target)
@@ -124,8 +134,8 @@ def _put_edges(
             source = sources[source_id]
             old = record.transaction.edge(source.id, target.id)
             details = _edge_details(old, pipeline, statement)
-            known_columns = column_fqns(source.entity_type, source.fqn, source.document)
-            lineage = _merged_columns(details.get("columnsLineage") or [], columns.get(source.id, []), known_columns)
+            old_columns, new_columns = details.get("columnsLineage") or [], columns.get(source.id, [])
+            lineage = _merged_columns(old_columns, new_columns, columns_of[source_id])
             if lineage:
                 details["columnsLineage"] = lineage
             edge = {"fromEntity": reference_to(source), "toEntity": reference_to(target), "lineageDetails": details}

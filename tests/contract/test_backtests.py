@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from tests.contract.test_access import restrict
 from tests.contract.test_subscriptions import MASK, alert
 from tests.serving import Json, Served
+from tests.store.test_failure_context import counting
 
 from tocsin.clock import SystemClock
 from tocsin.model.backtest import JOB
@@ -110,6 +111,17 @@ def test_its_owners_and_domains_may_be_names_as_in_the_builder(
     assert owners == [("user", "ana"), ("team", "Organization")]
     unknown = ask(administrator, owners=["nobody"])
     assert (unknown.status_code, unknown.json()["message"]) == (404, "user or team nobody not found")
+
+
+def test_all_names_of_owners_are_looked_up_together(
+    administrator: httpx.Client, ana: httpx.Client, pipeline: Backtests, sqlite_engine: Engine
+) -> None:
+    counts: list[int] = []
+    for names in (["ana"], ["ana", "admin", "Organization"]):
+        with counting(sqlite_engine) as statements:
+            assert ask(administrator, owners=names).status_code == 202
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
 
 
 def test_alerts_that_it_names_are_completed_or_refused_with_their_place(

@@ -17,6 +17,7 @@ from tocsin.client import Client, Entity
 from tocsin.delivery.wording.content import more_of
 from tocsin.delivery.wording.values import value_text
 from tocsin.model import fqn
+from tocsin.model.breaking import BreakingKind
 from tocsin.model.entity import Document
 
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -70,11 +71,8 @@ def diff(
         show_json(change)
     else:
         _show(_with_renames(change), is_full=full or not sys.stdout.isatty())
-        for reason in change["breakingReasons"]:
-            typer.echo(printable(f"Breaking: {reason['text']}."))
-        for announcement in change.get("announcements") or ():
-            place = announcement.get("field") or entity
-            typer.echo(printable(f"{place}: {announcement['text']}."))
+        for line in _judgement_lines(change, entity):
+            typer.echo(printable(line))
         for version in change["reasons"]:
             typer.echo(printable(f"Why {version['version']}: {version['reason']}"))
 
@@ -107,6 +105,19 @@ def rollback(
         typer.echo(printable(f"Not restored: {field['field']} {shown_value}: {field['reason']}."))
     version = answer["entity"]["version"]
     typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
+
+
+def _judgement_lines(change: Document, entity: str) -> Iterator[str]:
+    """Yield why a difference breaks readers and what was announced of it, each part of it once."""
+    announcements = {one.get("field"): one["text"] for one in change.get("announcements") or ()}
+    for reason in change["breakingReasons"]:
+        announcement = announcements.get(reason.get("field"))
+        is_said = announcement is None or reason["kind"] == BreakingKind.UNLIKE_ANNOUNCED
+        yield f"Breaking{'' if is_said else f', {announcement}'}: {reason['text']}."
+    told_fields = {reason.get("field") for reason in change["breakingReasons"]}
+    for field, text in announcements.items():
+        if field not in told_fields:
+            yield f"{field or entity}: {text}."
 
 
 def _version_json(version: Entity) -> Document:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.operands import ALIASES, PERSON
@@ -158,6 +159,7 @@ Rename = Callable[[EntityName], str | None]
 """Returns what an entity is called now; None if its name stays."""
 
 
+@lru_cache(512)
 def entity_names(condition: str) -> tuple[EntityName, ...]:
     """Return the names in a condition, in their order; none if it cannot be parsed."""
     try:

@@ -109,6 +109,18 @@ def test_a_difference_says_what_was_announced(run: Run, small_server: SmallServe
     lines = run("diff", "a.orders", "0.1", "0.2").out.splitlines()
     assert "columns.email: as announced by CR-1." in lines
     assert "a.orders: as announced by CR-2." in lines
+    early = announcement | {"text": "earlier than CR-1 announced"}
+    removal = {"kind": "fieldRemoved", "field": "columns.email", "text": "column email TEXT removed"}
+    unlike = {"kind": "unlikeAnnounced", "text": "the asset changed otherwise than CR-2 announced"}
+    otherwise = of_asset | {"text": "otherwise than CR-2 announced"}
+    facts = {"breaking": True, "breakingReasons": [removal, unlike], "announcements": [early, otherwise]}
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | facts)
+    lines = run("diff", "a.orders", "0.1", "0.2").out.splitlines()
+    assert lines[-2:] == [
+        "Breaking, earlier than CR-1 announced: column email TEXT removed.",
+        "Breaking: the asset changed otherwise than CR-2 announced.",
+    ]
+    assert not [line for line in lines if line.startswith(("columns.email: ", "a.orders: "))]
 
 
 def test_a_difference_has_the_words_of_messages(run: Run, small_server: SmallServer) -> None:

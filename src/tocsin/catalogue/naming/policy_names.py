@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tocsin.access.language import LOOKED_UP
 from tocsin.access.rules import RuleEffect
@@ -37,6 +38,9 @@ from tocsin.model.stored import Key, Stored
 POLICY = "policy"
 NAMED_IN_POLICIES = ("team", "role", "tag", "glossaryTerm")
 """Types whose entities a policy can name."""
+
+_MOST_PARSED = 512
+"""Conditions whose names are kept; there are seldom as many."""
 
 _UNKNOWN = "00000000-0000-0000-0000-000000000000"
 """Id of what was deleted before names of the deleted were kept."""
@@ -90,7 +94,7 @@ def _without_grants(record: Record, policies: Sequence[Stored], entity: Stored) 
         is_meant = name.text == text and entity.entity_type in name.types
         return new_name if is_meant and not is_another(record, name, entity) else None
 
-    for policy in policies:
+    for policy in (one for one in policies if _may_name(one, text)):
         refusal = Conflict(
             f"policy {policy.fqn} names {text!r} in a condition that has no room to say that it is deleted; take the"
             " name out of the policy first"
@@ -99,6 +103,12 @@ def _without_grants(record: Record, policies: Sequence[Stored], entity: Stored) 
         if after != policy.document:
             by_tocsin(record).change(policy, after, beside=because)
             yield record.transaction.find(POLICY, Key.by_id(policy.id)) or replace(policy, document=after)
+
+
+def _may_name(policy: Stored, text: str) -> bool:
+    """Return whether a condition may have this name: one without quotation marks stands there as it is."""
+    conditions = (str(rule.get("condition") or "") for rule in policy.document["rules"])
+    return "'" in text or '"' in text or any(text in condition for condition in conditions)
 
 
 def settle_policies(record: Record) -> None:
@@ -137,22 +147,23 @@ def _with_names_where_it_grants(policy: Document, rename: Rename, refusal: Tocsi
     """Return a policy with other names where these grant something."""
 
     def condition(rule: Document) -> str:
-        places = _granting_places(rule)
+        places = _granting_places(rule["condition"], is_allowing=rule.get("effect") == RuleEffect.ALLOW)
         return _rename_or_refuse(rule["condition"], lambda name: rename(name) if name.at in places else None, refusal)
 
     return _with_conditions(policy, condition)
 
 
-def _granting_places(rule: Document) -> set[Position]:
-    """Return where in a rule's condition names stand that give rights to who or what has them."""
+@lru_cache(_MOST_PARSED)
+def _granting_places(text: str, *, is_allowing: bool) -> frozenset[Position]:
+    """Return where in a rule's condition names stand that give rights to who or what has them.
+
+    The conditions of a deletion are read for each entity that goes, while other writes wait.
+    """
     try:
-        tree = parse(rule["condition"])
+        tree = parse(text)
     except InvalidCondition:
-        return set()
-    places, nodes_to_visit = (
-        set[Position](),
-        list[tuple[Written, bool]]([(tree, rule.get("effect") == RuleEffect.ALLOW)]),
-    )
+        return frozenset()
+    places, nodes_to_visit = set[Position](), list[tuple[Written, bool]]([(tree, is_allowing)])
     while nodes_to_visit:
         node, is_granting = nodes_to_visit.pop()
         match node:
@@ -165,7 +176,7 @@ def _granting_places(rule: Document) -> set[Position]:
                 nodes_to_visit.append((operand, is_granting == (value == (sign == "=="))))
             case _:
                 nodes_to_visit += [(child, is_granting) for child in children(node)]
-    return places
+    return frozenset(places)
 
 
 def _with_conditions(policy: Document, condition_of: Callable[[Document], str]) -> Document:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated
@@ -126,16 +127,18 @@ def _completed_references(alert: Document, caller: Caller) -> Document:
     NotFound : nothing that the caller may see has this name
     """
     keys = [key for key in _NAMED_TYPES if any(isinstance(one, str) for one in alert.get(key) or ())]
-    return {key: [_reference(one, key, caller) for one in alert[key]] for key in keys}
+    return {key: _with_references(alert[key], _NAMED_TYPES[key], caller) for key in keys}
 
 
-def _reference(member: str | Document, key: str, caller: Caller) -> Document:
-    if not isinstance(member, str):
-        return member
-    reference = caller.parts.alert_stores.names.references_of(_NAMED_TYPES[key], [member]).get(member)
-    if reference is None or not visible_references(caller, [reference]):
-        raise NotFound(f"{' or '.join(_NAMED_TYPES[key])} {member} not found")
-    return reference
+def _with_references(members: Sequence[str | Document], types: Sequence[str], caller: Caller) -> list[Document]:
+    """Return members with references in place of names, which are looked up together."""
+    names = [one for one in members if isinstance(one, str)]
+    references = caller.parts.alert_stores.names.references_of(types, names)
+    visible_ids = {one["id"] for one in visible_references(caller, list(references.values()))}
+    for name in names:
+        if name not in references or references[name]["id"] not in visible_ids:
+            raise NotFound(f"{' or '.join(types)} {name} not found")
+    return [references[one] if isinstance(one, str) else one for one in members]
 
 
 def _own_backtest(backtest_id: str, caller: Caller) -> Backtest:

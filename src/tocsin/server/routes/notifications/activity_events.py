@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 from uuid import UUID
 
 from fastapi import Path, Query, Response
@@ -58,13 +58,17 @@ router = DeclaredRoutes(prefix="/activity", tags=["inbox"])
 EntityTypeName = Annotated[str, Path(max_length=40, description="table, dashboard, …")]
 
 
-SINCE = Field(None, max_length=40, description="Start, instead of `days`: `24h`, a date, or epoch milliseconds.")
+SINCE = Field(
+    None, max_length=40, description="Start, instead of `days` and as far back: `24h`, a date, or epoch milliseconds."
+)
 
 
 class ActivityFilters(QueryParameters):
     """Which activity to return."""
 
     domain: str | None = Field(None, max_length=10_000, description="Full name of a domain of what changed.")
+    most_days: ClassVar[int] = 30
+    """So far back one may read; more would be the whole log, event by event."""
     days: int = Field(7, ge=1, le=30, description="How far back.")
     since: str | None = SINCE
     limit: int = Field(50, ge=1, le=200)
@@ -74,6 +78,7 @@ class ActivityFilters(QueryParameters):
 class LongActivityFilters(ActivityFilters):
     """Which activity of one thing to return."""
 
+    most_days: ClassVar[int] = 90
     days: int = Field(30, ge=1, le=90, description="How far back.")
 
 
@@ -95,6 +100,7 @@ class AllActivityFilters(ActivityFilters):
 class CountFilters(QueryParameters):
     """What to count."""
 
+    most_days: ClassVar[int] = 30
     domain: str | None = Field(None, max_length=10_000, description="Full name of a domain of what changed.")
     days: int = Field(7, ge=1, le=30, description="How far back.")
     since: str | None = SINCE
@@ -252,7 +258,10 @@ def _since_ms(filters: ActivityFilters | CountFilters, now_ms: int) -> int:
         return max(0, now_ms - filters.days * _DAY_MS)
     if "days" in filters.model_fields_set:
         raise InvalidInput("give either since or days", field="since")
-    return moment(filters.since, "since", now_ms)
+    since_ms = moment(filters.since, "since", now_ms)
+    if since_ms < now_ms - (filters.most_days + 1) * _DAY_MS:  # a date is some hours earlier in the zone of a reader
+        raise InvalidInput(f"must be at most {filters.most_days} days back", field="since")
+    return since_ms
 
 
 def _read_of(entity_type: str | None, entity_id: str | None, actor_id: str | None, caller: Caller) -> Read:

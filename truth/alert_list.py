@@ -13,6 +13,7 @@ from truth.alerts import BELL, ENDPOINT, HOOK, MAIL, NO_ADDRESSES, Alert, AlertP
 from truth.calls import address_of
 from truth.change_requests import ONLY_WHERE_NAMED
 from truth.facts import Facts
+from truth.job_events import HANDLED
 from truth.steps import ADMIN
 
 OWN_ALERTS: tuple[Alert, ...] = (
@@ -55,13 +56,20 @@ OWN_ALERTS: tuple[Alert, ...] = (
         named_types=ONLY_WHERE_NAMED,
     ),
     Alert(
+        "AssignedIncidents",
+        ("all",),
+        (Rule("", lambda f, _: f.event_type == HANDLED),),
+        (Destination("Assignees", BELL), Destination("Assignees", MAIL)),
+        named_types=(HANDLED,),
+    ),
+    Alert(
         "PersonalNotices",
         ("conversation",),
         (Rule("", lambda f, _: f.event_type == "threadCreated" and f.event.actor == "system"),),
         (Destination("Mentions", MAIL),),
     ),
 )
-"""Tocsin's own alerts, as ``docs/feed.md``, ``docs/change-requests.md`` and the API describe them."""
+"""Tocsin's own alerts, as the API and ``docs/feed.md``, ``change-requests.md`` and ``incidents.md`` describe them."""
 
 
 def _as_messages(alert: Alert, name: str) -> Alert:

@@ -74,14 +74,15 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
     notify_all(sqlite_engine)
     resolved_incident = administrator.get("/incidents/inc-1").json()
     assert (resolved_incident["status"], resolved_incident["resolvedBy"]) == ("resolved", "recovered")
-    assert [(one["kind"], (one.get("user") or {}).get("name")) for one in resolved_incident["timeline"]] == [
+    timeline = [one for one in resolved_incident["timeline"] if one["kind"] != "message"]
+    assert [(one["kind"], (one.get("user") or {}).get("name")) for one in timeline] == [
         ("opened", None),
         ("acknowledged", "admin"),
         ("assigned", "admin"),
         ("recovered", None),
     ]
-    assert resolved_incident["timeline"][2]["comment"] == "the feed was late"
-    assert [one["says"] for one in resolved_incident["timeline"]] == [
+    assert timeline[2]["comment"] == "the feed was late"
+    assert [one["says"] for one in timeline] == [
         "a failure opened it",
         "Administrator acknowledged it",
         "Administrator assigned it to ann: “the feed was late”",
@@ -91,6 +92,39 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
     assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
     again = administrator.put("/incidents/INC-1/assign", json=body | {"comment": "once more"})
     assert (again.status_code, "INC-1 is resolved" in again.json()["message"]) == (409, True)
+
+
+def test_an_assignment_reaches_who_neither_owns_nor_follows_the_asset(
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    (ann_id, ann), (ben_id, ben) = person("ann"), person("ben")
+
+    def inbox(user_id: str, client: httpx.Client) -> list[tuple[str, str]]:
+        notify_all(sqlite_engine)
+        page = client.get(f"/users/{user_id}/notifications?needsMe=true").json()["data"]
+        return [(one["title"], one["reasons"][0]["sentence"]) for one in page]
+
+    def assign(user_id: str) -> None:
+        body = {"assignee": {"type": "user", "id": user_id}}
+        assert administrator.put("/incidents/INC-1/assign", json=body).is_success
+
+    assign(ann_id)
+    ((title, sentence),) = inbox(ann_id, ann)
+    assert title.endswith("INC-1 assigned to you")
+    assert sentence == "it is assigned to you (alert AssignedIncidents)"
+    assert inbox(ben_id, ben) == []
+    assign(ben_id)
+    assert [sentence for _, sentence in inbox(ben_id, ben)] == ["it is assigned to you (alert AssignedIncidents)"]
+
+
+def test_what_is_hidden_reaches_nobody_by_an_assignment(
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    ann_id, ann = person("ann")
+    assert administrator.put("/incidents/INC-1/assign", json={"assignee": {"type": "user", "id": ann_id}}).is_success
+    restrict(administrator, ann_id, {"effect": "deny", "resources": ["testCase"]})
+    notify_all(sqlite_engine)
+    assert ann.get(f"/users/{ann_id}/notifications?tab=all").json()["data"] == []
 
 
 def test_a_timeline_shows_messages_to_who_may_know_of_them(

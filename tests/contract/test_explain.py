@@ -611,9 +611,10 @@ def test_alerts_come_page_by_page_those_that_matched_first(
     event = describe(administrator, orders, "All orders.")
     first = explanation_of(administrator, event, limit=2)
     assert [one["name"] for one in first["alerts"]] == ["ActivityFeedAlert", "Zorro"]
-    assert first["paging"] == {"total": 12, "after": "2"}
-    next_page = explanation_of(administrator, event, limit=12, after=2)
+    assert first["paging"] == {"total": 13, "after": "2"}
+    next_page = explanation_of(administrator, event, limit=13, after=2)
     assert [one["name"] for one in next_page["alerts"]] == [
+        "AssignedIncidents",
         "BrokenAlerts",
         "ChangeRequests",
         "ConversationAlert",
@@ -625,7 +626,7 @@ def test_alerts_come_page_by_page_those_that_matched_first(
         "Never2",
         "PersonalNotices",
     ]
-    assert next_page["paging"] == {"total": 12}
+    assert next_page["paging"] == {"total": 13}
 
 
 def test_others_are_open_to_who_may_edit_the_alert(

@@ -709,6 +709,7 @@ def test_alerts_are_listed_by_type(administrator: httpx.Client, created_alert: J
     names = [one["name"] for one in administrator.get("/events/subscriptions?limit=100").json()["data"]]
     assert names == [
         "ActivityFeedAlert",
+        "AssignedIncidents",
         "BrokenAlerts",
         "ChangeRequests",
         "ConversationAlert",
@@ -720,13 +721,14 @@ def test_alerts_are_listed_by_type(administrator: httpx.Client, created_alert: J
     ]
     page = administrator.get("/events/subscriptions?alertType=Notification&limit=10").json()
     of_messages = ["MessagesOfAssets", "MessagesOfConversations"]
-    of_notifications = ["BrokenAlerts", "ChangeRequests", "EventLag", *of_messages, "PersonalNotices", "SchemaChanges"]
+    of_notifications = ["AssignedIncidents", "BrokenAlerts", "ChangeRequests", "EventLag", *of_messages]
+    of_notifications += ["PersonalNotices", "SchemaChanges"]
     assert [one["name"] for one in page["data"]] == of_notifications
-    assert page["paging"]["total"] == 7
+    assert page["paging"]["total"] == 8
     first = administrator.get("/events/subscriptions?limit=1").json()
     assert first["data"][0]["name"] == "ActivityFeedAlert"
     second = administrator.get(f"/events/subscriptions?limit=1&after={first['paging']['after']}").json()
-    assert second["data"][0]["name"] == "BrokenAlerts"
+    assert second["data"][0]["name"] == "AssignedIncidents"
     assert administrator.get("/events/subscriptions?alertType=Loud").status_code == 400
 
 

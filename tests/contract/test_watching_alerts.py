@@ -28,7 +28,7 @@ def _mail(category: str, **config: Json) -> Json:
 def _alerts_watching(client: httpx.Client, asset: Json) -> dict[str, list[Json]]:
     answer = client.get(f"/tables/{asset['id']}/alerts")
     assert answer.status_code == 200, answer.text
-    provided = {"ActivityFeedAlert", "BrokenAlerts", "ChangeRequests", "EventLag"}
+    provided = {"ActivityFeedAlert", "AssignedIncidents", "BrokenAlerts", "ChangeRequests", "EventLag"}
     return {one["name"]: one["tells"] for one in answer.json()["data"] if one["name"] not in provided}
 
 

@@ -152,6 +152,36 @@ CHANGE_REQUESTS_ALERT: Document = {
 """The default alert of change requests."""
 
 
+ASSIGNED_INCIDENTS_ALERT: Document = {
+    "name": "AssignedIncidents",
+    "displayName": "Assigned incidents",
+    "description": "Tells people, in the app, by mail and at their own addresses in chats, that an incident is assigned"
+    " to them, and what others do to it.",
+    "alertType": "Notification",
+    **_OF_TOCSIN,
+    "filteringRules": {
+        "resources": ["all"],
+        "rules": [
+            {
+                "name": "handledIncidents",
+                "description": "Assigned, acknowledged, commented or resolved.",
+                "effect": "include",
+                "condition": "matchAnyEventType({'alertIncidentUpdated'})",
+            }
+        ],
+    },
+    "destinations": [
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0016", "category": "Assignees", "type": "ActivityFeed"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0017", "category": "Assignees", "type": "Email"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0018", "category": "Assignees", "type": "Slack"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0019", "category": "Assignees", "type": "MsTeams"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0020", "category": "Assignees", "type": "GChat"},
+    ],
+    **_SENDING,
+}
+"""The default alert of incidents: an assignee need neither own nor follow what fails."""
+
+
 PERSONAL_NOTICES: Document = {
     "name": "PersonalNotices",
     "displayName": "Notices to you",
@@ -285,11 +315,13 @@ PUSH_ALERTS = (
     _as_pushes(ACTIVITY_FEED_ALERT, "PushOfAssets", "Push messages of assets", 300),
     _as_pushes(CONVERSATION_ALERT, "PushOfConversations", "Push messages of conversations", 310),
     _as_pushes(CHANGE_REQUESTS_ALERT, "PushOfChangeRequests", "Push messages of change requests", 320),
+    _as_pushes(ASSIGNED_INCIDENTS_ALERT, "PushOfIncidents", "Push messages of assigned incidents", 330),
 )
 """The default alerts of web push: only where that is switched on, for clients of OpenMetadata know no such type."""
 
 _DEFAULT_ALERTS = (
-    *(ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, PERSONAL_NOTICES, BROKEN_ALERTS, EVENT_LAG_ALERT),
+    *(ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, ASSIGNED_INCIDENTS_ALERT, PERSONAL_NOTICES),
+    *(BROKEN_ALERTS, EVENT_LAG_ALERT),
 )
 
 POLICY_NAMES = "policy names"

@@ -20,6 +20,7 @@ from tocsin.settings import Settings
 from tocsin.sources.dbt.artifacts import read_artifacts
 from tocsin.sources.process.dbt import ProjectOptions, run_project
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.relations.lineage_edges import edges_touching
 from tocsin.store.database.tables import change_event, notification
 
 pytestmark = pytest.mark.slow
@@ -131,6 +132,17 @@ def _compare(shop: BuiltProject) -> None:
     assert {result.unique_id: result.status for result in artifacts.freshness} == expectation["freshness"]
 
 
+def _column_lineage(engine: Engine, from_id: str, to_id: str) -> dict[str, list[str]]:
+    """Return what the columns of the second table are made from in the first, by the last parts of their names."""
+    with engine.connect() as connection:
+        edges = edges_touching(connection, [to_id])[to_id]
+    (edge,) = [edge for edge in edges if edge.from_["id"] == from_id]
+    return {
+        entry["toColumn"].rpartition(".")[2]: [name.rpartition(".")[2] for name in entry["fromColumns"]]
+        for entry in edge.details["columnsLineage"]
+    }
+
+
 def _expect_shop(engine: Engine) -> None:
     catalogue = SqlCatalogue(engine)
 
@@ -148,3 +160,8 @@ def _expect_shop(engine: Engine) -> None:
     freshness = get("testCase", "warehouse.shop.main.raw_orders.raw_orders_freshness")
     assert freshness["testCaseResult"]["testCaseStatus"] == "Failed"
     assert get("pipeline", "dbt.shop")["pipelineStatus"]["executionStatus"] == "Successful"
+    customers, staging = (get("table", f"warehouse.shop.main.{name}")["id"] for name in ("raw_customers", "stg_orders"))
+    assert _column_lineage(engine, customers, orders["id"]) == {"customer_name": ["name"]}
+    totals = get("table", "warehouse.shop.main.open_totals")["id"]
+    through_ephemeral = {"customer_id": ["customer_id"], "open_total": ["total"]}
+    assert _column_lineage(engine, staging, totals) == through_ephemeral

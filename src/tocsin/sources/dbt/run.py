@@ -15,11 +15,11 @@ from tocsin.clock import Clock
 from tocsin.errors import TocsinError, Unavailable
 from tocsin.flow.capture.ports import Collision
 from tocsin.model.entity import Document
-from tocsin.model.lineage import LineageSource
 from tocsin.model.source_link import OF_PEOPLE
 from tocsin.sources.dbt.artifacts import Artifacts
 from tocsin.sources.dbt.checks import ProjectTests, results_of, run_status_of
-from tocsin.sources.dbt.requests import PlannedEntity, ProjectPlaces, statement_of
+from tocsin.sources.dbt.edges import EdgeDetails, PlannedEdge, planned_edges
+from tocsin.sources.dbt.requests import PlannedEntity, ProjectPlaces
 from tocsin.sources.dbt.writing import BroughtEntity, ProjectWriter, source_id_of
 from tocsin.sources.report import RunReport
 
@@ -58,13 +58,14 @@ class ProjectRun:
         state = self.writer.records.state()
         self.writer.is_history = not state.is_loaded
         entities = list(self.places.entities())
-        statuses, edges = list(results_of(self.artifacts)), self._planned_edges()
+        statuses, edges = list(results_of(self.artifacts)), planned_edges(self.artifacts, self.places)
         self._total = len(entities) + len(edges) + len(statuses) + sum(1 for _ in self.artifacts.tests())
         self._bring_all(entities)
         tests = list(self._tests().entities())
         self._bring_all(tests)
-        for from_key, to_key, details in edges:
-            self._put_edge(from_key, to_key, details)
+        details = EdgeDetails(self.artifacts.adapter, self._brought)
+        for edge in edges:
+            self._put_edge(edge, details)
         self._report_all(statuses)
         if not report.error_count:
             self._remove_gone([*entities, *tests])
@@ -96,27 +97,13 @@ class ProjectRun:
                 columns[node.unique_id] = {name.lower(): name for name in names}
         return ProjectTests(self.artifacts, fqns, columns)
 
-    def _planned_edges(self) -> list[tuple[str, str, Document]]:
-        """Return keys of both ends and the details of each edge; what lies behind ephemeral models is an end."""
-        planned_edges: dict[tuple[str, str], Document] = {}
-        nodes = [node for node in self.artifacts.tables() if node.depends_on.nodes]
-        targets = [(self.places.table_key(node), node.depends_on, statement_of(node)) for node in nodes]
-        targets += [(key, exposure.depends_on, None) for key, exposure in self.artifacts.exposures.items()]
-        targets += [(key, metric.depends_on, None) for key, metric in self.artifacts.metrics.items()]
-        for to_key, dependencies, statement in targets:
-            details: Document = {"source": LineageSource.DBT.value} | ({"sqlQuery": statement} if statement else {})
-            for from_id in self.artifacts.tables_behind(dependencies):
-                from_key = self.places.table_key(self.artifacts.nodes[from_id])
-                if from_key != to_key:
-                    planned_edges[from_key, to_key] = details
-        return [(from_key, to_key, details) for (from_key, to_key), details in planned_edges.items()]
-
-    def _put_edge(self, from_key: str, to_key: str, details: Document) -> None:
-        from_, to = self._brought.get(from_key), self._brought.get(to_key)
+    def _put_edge(self, edge: PlannedEdge, details: EdgeDetails) -> None:
+        from_, to = self._brought.get(edge.from_key), self._brought.get(edge.to_key)
         if from_ is None or to is None:
             return
         self._edges.add((str(from_.entity_id), str(to.entity_id)))
-        result = self._attempt(f"edge {from_key} → {to_key}", partial(self.writer.put_edge, from_, to, details))
+        write = partial(self.writer.put_edge, from_, to, details.digest_of(edge), partial(details.details_of, edge))
+        result = self._attempt(f"edge {edge.from_key} → {edge.to_key}", write)
         if result is not None and result != "same":
             self._report.counts[result] += 1
 

@@ -6,12 +6,9 @@ Next: ``sources/dbt/run.py``.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import NAMESPACE_URL, uuid5
-
-import orjson
 
 from tocsin.catalogue.lineage import edges
 from tocsin.catalogue.lineage.edge_details import is_written_only_by
@@ -93,12 +90,18 @@ class ProjectWriter:
             self._keep(SourceEntity(source_id, planned.entity_type, entity_id, is_brought=work.is_brought))
         return BroughtEntity(planned.entity_type, entity_id, write_result.document, work.result)
 
-    def put_edge(self, from_: BroughtEntity, to: BroughtEntity, details: Document) -> str:
-        """Add an edge or change its details, unless a person made, changed or removed it; return what it did."""
+    def put_edge(self, from_: BroughtEntity, to: BroughtEntity, digest: str, details: Callable[[], Document]) -> str:
+        """Add an edge or change its details, unless a person made, changed or removed it; return what it did.
+
+        The details are asked for if their ``digest`` is not that of the last run.
+        """
         if from_.entity_id is None or to.entity_id is None:
             return "edgesAdded"
-        ends = {"fromEntity": _reference(from_), "toEntity": _reference(to), "lineageDetails": details}
-        work = _ProjectEdgeWrite(self, ends, self.links.get((from_.entity_id, to.entity_id)), _digest_of(details))
+        old_link = self.links.get((from_.entity_id, to.entity_id))
+        edge: Document = {"fromEntity": _reference(from_), "toEntity": _reference(to)}
+        if old_link is None or old_link.digest != digest:
+            edge["lineageDetails"] = details()
+        work = _ProjectEdgeWrite(self, edge, old_link, digest)
         self.within(work)
         return work.result
 
@@ -268,7 +271,7 @@ class _ProjectEdgeWrite:
         if is_removed_here or is_of_others:
             record.transaction.source_links.put(self.writer.records.source, replace(link, digest=OF_PEOPLE))
             return _NOTHING
-        if old is not None and self.link is not None and self.link.digest == self.digest:
+        if "lineageDetails" not in self.edge:
             return _NOTHING
         write_result = edges.put_edge(record, self.edge)
         record.transaction.source_links.put(self.writer.records.source, link)
@@ -288,10 +291,6 @@ def _result_of(written: Written, old: Stored | None) -> str:
     if old.is_deleted:
         return "restored"
     return "same" if written.event is None else "changed"
-
-
-def _digest_of(details: Document) -> str:
-    return hashlib.sha256(orjson.dumps(details, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _reference(entity: BroughtEntity) -> Document:

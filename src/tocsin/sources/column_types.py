@@ -35,6 +35,9 @@ _SYNONYMS = {
     "TIMESTAMP WITHOUT TIME ZONE": "TIMESTAMP",
 }
 _LENGTH_NEEDED = frozenset({"VARCHAR", "CHAR", "BINARY", "VARBINARY"})
+_WITHOUT_LENGTH = {"VARCHAR": "STRING", "VARBINARY": "BYTES"}
+"""Types that need a length here, and what they are in databases that know them without one."""
+
 UNKNOWN = "UNKNOWN"
 LONGEST_TYPE = 1_000
 """Characters of a type that are kept as its display text."""
@@ -53,6 +56,8 @@ def column_type_of(type_text: str | None, *, has_fields: bool = False) -> Docume
         column_type["dataTypeDisplay"] = type_text[:LONGEST_TYPE]
     if data_type in {"DECIMAL", "NUMERIC"} and sizes:
         column_type |= dict(zip(("precision", "scale"), sizes, strict=False))
+    elif not sizes and data_type in _WITHOUT_LENGTH:
+        column_type["dataType"] = _WITHOUT_LENGTH[data_type]
     elif data_type in _LENGTH_NEEDED:
         column_type["dataLength"] = sizes[0] if sizes else 1
     elif data_type == "ARRAY":

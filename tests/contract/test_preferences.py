@@ -136,6 +136,7 @@ def test_what_is_read_can_be_sent_back_without_making_the_servers_times_ones_own
         ({"away": {"start": 5, "until": 5}}, "away.until: must be later than away.start"),
         ({"away": {"start": 5}}, "away.until"),
         ({"kinds": {"descriptions": {"Email": "daily"}}}, "kinds.descriptions: 'descriptions' is not a kind"),
+        ({"kinds": {"description": {"Fax": "daily"}}}, "kinds.description.Fax: must be 'Webhook', 'Slack'"),
         (
             {"kinds": {"description": {"GovernanceWorkflowChangeEvent": "daily"}}},
             "kinds.description.GovernanceWorkflowChangeEvent: GovernanceWorkflowChangeEvent takes no preference",

@@ -25,6 +25,9 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _ALTERNATIVE = re.compile(r"constrained-\w+|(?:literal|function-[a-z]+|(?:[a-z]+-)?enum)\[.*\]")
 """How pydantic names an alternative of a type within a place: ``start.constrained-int``."""
 
+_KEY = "[key]"
+"""How pydantic names a key, after the key itself, that is none of those that there are."""
+
 _FIELD = re.compile(r"(?P<field>[A-Za-z_][^\s:.\[\]]*(?:\.[^\s:.\[\]]+|\[\d+\])*): ")
 """What a message begins with that says of which field it is."""
 
@@ -121,7 +124,7 @@ def _as_sent(path: Sequence[str | int], model: type[BaseModel] | None) -> Sequen
 def _place(path: Sequence[str | int]) -> str:
     """Return the place, without the alternative of a type that was tried; of a parameter only its name."""
     steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
-    return place_of(step for step in steps if not _ALTERNATIVE.fullmatch(str(step))) or "request"
+    return place_of(step for step in steps if step != _KEY and not _ALTERNATIVE.fullmatch(str(step))) or "request"
 
 
 def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:

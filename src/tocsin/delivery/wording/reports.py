@@ -336,11 +336,15 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
     repeat_count = details.get("repeated")
     user, asset = details.get("user"), details.get("entity")
     if not (isinstance(user, dict) and isinstance(asset, dict)):
-        yield ChangeLine(f"{repeat_count} more requests refused" if repeat_count else "a request was refused")
+        yield ChangeLine(
+            f"{repeat_count} more {'request' if repeat_count == 1 else 'requests'} refused"
+            if repeat_count
+            else "a request was refused"
+        )
         return
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
     place = "" if asset.get("id") else f"{asset.get('type', '')} {name}".strip()  # the title says which asset
-    repeats = f", {repeat_count} more times" if repeat_count else ""
+    repeats = f", {repeat_count} more {'time' if repeat_count == 1 else 'times'}" if repeat_count else ""
     who = user.get("displayName") or user.get("name") or "a person"
     operation = details.get("operation")
     refusal = f"{who} was {_refused_act(operation, place)}{repeats}"

@@ -295,6 +295,7 @@ def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | Non
             REFUSED | {"repeated": 4},
             "ann was not allowed to edit tags, 4 more times",
         ),
+        (VIOLATION, REFUSED | {"repeated": 1}, "ann was not allowed to edit tags, 1 more time"),
         (VIOLATION, REFUSED | {"operation": "EditAll"}, "ann was not allowed to edit it"),
         (
             VIOLATION,

@@ -14,7 +14,7 @@ import orjson
 from tocsin.delivery.dispatch import Dispatch, Guidance
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
-from tocsin.delivery.wording.assets import asset_of
+from tocsin.delivery.wording.assets import TEST_CASE, TEST_SUITE, asset_of
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.message import Entry
@@ -28,6 +28,7 @@ _FATES = {
     EventType.ENTITY_DELETED: "permanently deleted",
     EventType.ENTITY_RESTORED: "restored",
 }
+_TESTS = frozenset({TEST_CASE, TEST_SUITE})
 _NAMES = frozenset({"name", "fullyQualifiedName"})
 
 _Group = tuple[str, Guidance | None, str, EventType, bytes]
@@ -38,8 +39,8 @@ def fold_wholes(dispatch: Dispatch) -> Dispatch:
     """Return a message in which a whole and its parts are one notification.
 
     The whole leads where the message has it and says what happened to the part. Otherwise the first part leads those
-    to which the same happened, and of which its reader is told for the same reasons. What breaks readers, was
-    announced, has a button or other guidance, or is worded by a template stays by itself.
+    to which the same happened, and of which its reader is told for the same reasons; a test leads only tests. What
+    breaks readers, was announced, has a button or other guidance, or is worded by a template stays by itself.
     """
     if not any(entry.whole_id for entry in dispatch.entries):
         return dispatch
@@ -48,7 +49,7 @@ def fold_wholes(dispatch: Dispatch) -> Dispatch:
         for place, entry in enumerate(dispatch.entries)
         if entry.whole_id is None and entry.notification_id not in dispatch.texts
     }
-    leads: dict[_Group, int] = {}
+    places_by_group: dict[_Group, list[int]] = defaultdict(list)
     parts_by_lead: dict[int, list[Entry]] = defaultdict(list)
     folded_places: set[int] = set()
     for place, entry in enumerate(dispatch.entries):
@@ -60,14 +61,19 @@ def fold_wholes(dispatch: Dispatch) -> Dispatch:
         if lead is None:
             why = why_text(entry.event, entry.reasons, dispatch.message.channel)
             fate = b"" if is_by_whole else _fate_of(entry.event)
-            lead = leads.setdefault((entry.whole_id, guidance, why, entry.event.event_type, fate), place)
-        if lead != place:
+            places_by_group[entry.whole_id, guidance, why, entry.event.event_type, fate].append(place)
+        elif lead != place:
             parts_by_lead[lead].append(entry)
             folded_places.add(place)
+    for places in places_by_group.values():
+        first = min(places, key=lambda place: (dispatch.entries[place].event.entity_type in _TESTS, place))
+        other_places = [place for place in places if place != first]
+        parts_by_lead[first] += [dispatch.entries[place] for place in other_places]
+        folded_places.update(other_places)
     if not folded_places:
         return dispatch
     entries = (
-        replace(entry, parts=tuple(parts_by_lead[place])) if place in parts_by_lead else entry
+        replace(entry, parts=tuple(parts_by_lead[place])) if parts_by_lead.get(place) else entry
         for place, entry in enumerate(dispatch.entries)
         if place not in folded_places
     )

@@ -73,6 +73,14 @@ def test_without_the_whole_the_first_part_is_told_with_those_of_the_same_reasons
     assert render_texts(alone, "https://t")["subject"] == "2 deletions: a, c"
 
 
+def test_a_table_is_told_before_its_tests_and_their_suite_which_were_deleted_first() -> None:
+    suite = table_deleted("suite", entity_type="testSuite", entity_fully_qualified_name="acme.shop.public.a.testSuite")
+    case = table_deleted("rows", entity_type="testCase", entity_fully_qualified_name="acme.shop.public.a.rows")
+    message = message_of(part(suite), part(case), part("a"), part("b"))
+    assert leads_of(fold_wholes(message)) == [("a", ["suite", "rows", "b"])]
+    assert leads_of(fold_wholes(message_of(part(suite), part(case)))) == [("suite", ["rows"])]
+
+
 def test_each_reason_of_parts_is_said_and_those_beyond_the_third_are_counted() -> None:
     reasons = [FOLLOWER.model_copy(update={"subscription_name": f"Alert{at}"}) for at in range(5)]
     parts = [part(f"t{at}", reason=one) for at, one in enumerate((OWNER, *reasons))]

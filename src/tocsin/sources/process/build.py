@@ -34,9 +34,9 @@ from tocsin.sources.openmetadata.mirror import Mirror, Progress, RunOptions
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.process.audience import RehearsalAudience
+from tocsin.sources.process.bots import bot_of, check_policies
 from tocsin.sources.process.stored_records import StoredRecords
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
-from tocsin.store.catalogue.people.identities import People
 from tocsin.store.database.faults import fault_of
 from tocsin.store.database.startup import may_pass
 from tocsin.store.eventlog.relay_lead import RelayLead
@@ -166,10 +166,11 @@ def _run(
     clock, records = SystemClock(), MirrorRecords(engine)
     writes = Writes(SqlCatalogue(engine), clock)
     mapping = Mapping(settings.openmetadata_mapped, settings.openmetadata_people)
-    bot = Actor("system", BOT["name"], is_bot=True)
-    if not options.is_dry:
+    if options.is_dry:
+        bot = Actor("system", BOT["name"], is_bot=True)
+    else:
         ensure_unmapped_policy(writes)
-        bot = Actor(_bot_id(engine), BOT["name"], is_bot=True)
+        bot = bot_of(engine, writes, BOT)
     writer = Writer(writes, records, bot, mapping, clock, is_dry=options.is_dry)
     audience = RehearsalAudience(engine, clock, max_event_age_ms=settings.max_event_age_ms())
     writer.rehearsed = audience.add
@@ -187,13 +188,6 @@ def _wait_of(stop: threading.Event) -> Callable[[float], bool]:
     return stop.wait
 
 
-def _bot_id(engine: Engine) -> str:
-    bot = People(engine).by_name(BOT["name"])
-    if bot is None or bot.deleted or not bot.is_bot:
-        raise Conflict(f"The bot {BOT['name']} is missing, deleted or no bot: restore it.")
-    return bot.id
-
-
 def ensure_unmapped_policy(writes: Writes) -> None:
     """Make the mark of what is not mapped, the policy that hides it, and the bot, unless they are there.
 
@@ -201,16 +195,11 @@ def ensure_unmapped_policy(writes: Writes) -> None:
     ------
     Conflict : the policy does not hold, or there are no policies yet
     """
-    if not writes.within(_has_policies, actor=SYSTEM):
-        raise Conflict("The store has no policies, so nobody may see anything: start the server once.")
+    check_policies(writes)
     writes.within(_make_mark, actor=SYSTEM)
     with suppress(Conflict):
         writes.ensure("user", BOT, actor=SYSTEM)
     _check_policy(writes)
-
-
-def _has_policies(record: Record) -> bool:
-    return record.transaction.find("team", Key.by_name(ORGANIZATION), Hold.SHARED) is not None
 
 
 def _make_mark(record: Record) -> None:

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Engine
 
-from tocsin.access.subject import ORGANIZATION
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.capture.ports import Hold
-from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.people import SYSTEM, Actor
-from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.sources.dbt.artifacts import Artifacts, read_artifacts
 from tocsin.sources.dbt.requests import ProjectPlaces
 from tocsin.sources.dbt.run import Progress, ProjectRun
 from tocsin.sources.dbt.writing import ProjectWriter
 from tocsin.sources.process.audience import RehearsalAudience
+from tocsin.sources.process.bots import bot_of
 from tocsin.sources.process.stored_records import StoredRecords
 from tocsin.sources.report import RunReport
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
-from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.relay_lead import RelayLead
 
 SOURCE = "dbt"
@@ -77,7 +72,7 @@ def run_project(
     report = RunReport(clock.now_ms(), is_dry=options.is_dry)
     artifacts = read_artifacts(options.target, report.remark)
     writes = Writes(SqlCatalogue(engine), clock)
-    bot = _bot_of(engine, writes, is_dry=options.is_dry)
+    bot = bot_of(engine, writes, BOT, is_dry=options.is_dry)
     records = StoredRecords(engine, source_of(options.service, artifacts))
     writer = ProjectWriter(writes, records, bot, clock, is_dry=options.is_dry)
     audience = RehearsalAudience(engine, clock, max_event_age_ms=settings.max_event_age_ms())
@@ -107,21 +102,3 @@ def _lead(engine: Engine, source: str) -> Iterator[None]:
         yield
     finally:
         lead.give_up()
-
-
-def _bot_of(engine: Engine, writes: Writes, *, is_dry: bool) -> Actor:
-    """Return the bot of dbt, made if it is missing."""
-    if not writes.within(_has_policies, actor=SYSTEM):
-        raise Conflict("The store has no policies, so nobody may see anything: start the server once.")
-    if is_dry and People(engine).by_name(BOT["name"]) is None:
-        return Actor("system", BOT["name"], is_bot=True)
-    with suppress(Conflict):
-        writes.ensure("user", BOT, actor=SYSTEM)
-    bot = People(engine).by_name(BOT["name"])
-    if bot is None or bot.deleted or not bot.is_bot:
-        raise Conflict(f"The bot {BOT['name']} is missing, deleted or no bot: restore it.")
-    return Actor(bot.id, bot.name, is_bot=True)
-
-
-def _has_policies(record: Record) -> bool:
-    return record.transaction.find("team", Key.by_name(ORGANIZATION), Hold.SHARED) is not None

@@ -54,6 +54,7 @@ test('channels are summed, and a change of settings is said with what it changed
   const [before, after] = [month(channel(20, 1, 2)), month(channel(1, 3, 20, 1))];
   expect(totalOf(before)).toEqual(channel(25, 1, 2));
   expect(differenceOf(before, after)).toBe('19 fewer at once, 2 more digests, 1 more not told');
+  expect(differenceOf(before, month(channel(19, 2, 3)))).toBe('1 fewer at once, 1 more digest');
   expect(differenceOf(after, after)).toContain('nothing of these 30 days');
   const row = { key: 'own', label: 'Own', kinds: ['testFailure', 'tag'] };
   expect(countOfRow(before, row)).toBe(6);

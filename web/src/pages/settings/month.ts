@@ -18,17 +18,20 @@ export function totalOf(month: Month): ChannelMonth {
   );
 }
 
-/** Return what changed from one month to another: `19 fewer at once, 2 digests more`. */
+/** Return what changed from one month to another: `19 fewer at once, 2 more digests`. */
 export function differenceOf(before: Month, after: Month): string {
   const [old, now] = [totalOf(before), totalOf(after)];
   const parts = [
-    [now.atOnceCount - old.atOnceCount, 'at once'],
-    [now.digestCount - old.digestCount, 'digests'],
-    [now.neverCount - old.neverCount, 'not told'],
+    [now.atOnceCount - old.atOnceCount, 'at once', 'at once'],
+    [now.digestCount - old.digestCount, 'digest', 'digests'],
+    [now.neverCount - old.neverCount, 'not told', 'not told'],
   ] as const;
   const said = parts
     .filter(([count]) => count)
-    .map(([count, what]) => `${figure(Math.abs(count))} ${count < 0 ? 'fewer' : 'more'} ${what}`);
+    .map(([count, single, several]) => {
+      const what = Math.abs(count) === 1 ? single : several;
+      return `${figure(Math.abs(count))} ${count < 0 ? 'fewer' : 'more'} ${what}`;
+    });
   return said.length ? said.join(', ') : 'nothing of these 30 days would have come otherwise';
 }
 

@@ -15,7 +15,8 @@ from tocsin.delivery.links.acknowledge import LinkSigner
 from tocsin.delivery.links.tokens import about_of, sign_token
 
 _PURPOSE, _PARAMETER = "opened", "?opened="
-_FRAGMENT = "/#/"
+FRAGMENT = "/#/"
+"""What stands before the path of a page in its address."""
 
 VALID_FOR_MS = 30 * 86_400_000
 """So long after a message its links mark what was read; afterwards they only lead to their pages."""
@@ -35,9 +36,9 @@ def page_link_of(links: LinkSigner, now_ms: int) -> PageLink | None:
 
 def _opened_address(address: str, notification_id: str, *, key: bytes, until_ms: int) -> str:
     """Return the address of a page with the token; another address, such as that of a button, as it is."""
-    if address.endswith("/") and _FRAGMENT not in address:
+    if address.endswith("/") and FRAGMENT not in address:
         address = f"{address}#/"
-    if _FRAGMENT not in address:
+    if FRAGMENT not in address:
         return address
     return f"{address}{_PARAMETER}{token_of(OpenedLink(notification_id, until_ms), key)}"
 

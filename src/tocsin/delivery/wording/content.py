@@ -315,9 +315,11 @@ def _manner_of(entry: Entry, dispatch: Dispatch, failure: FailureContext | None,
 
 def _with_page_links(section: Section, page_link: PageLink, entry: Entry) -> Section:
     """Return a section whose links to pages mark it as read when its reader opens them."""
-    identity = entry.notification_id
+    identity, link = entry.notification_id, page_link(section.link, entry.notification_id)
+    if not section.buttons:
+        return section._replace(link=link)
     buttons = tuple(one._replace(address=page_link(one.address, identity)) for one in section.buttons)
-    return section._replace(link=page_link(section.link, identity), buttons=buttons)
+    return section._replace(link=link, buttons=buttons)
 
 
 def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:

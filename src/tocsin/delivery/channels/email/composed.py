@@ -2,13 +2,14 @@
 
 The words of a mail follow from its dispatch and from where its links lead. Who sends it judges rights, mutes and
 preferences as always, and uses the stored words only where the key of what may be sent now is the key that they were
-stored with; a key is a cryptographic digest, so that no text can be made to fit. Links that act for their reader are
-signed when a mail is sent: who composes has no secret. Why:
+stored with; a key is a cryptographic digest, so that no text can be made to fit. Links that act for their reader, or
+mark what they have read, are signed when a mail is sent: who composes has no secret. Why:
 docs/decisions/0235-digests-are-composed-on-spark.md. Next: ``store/outbox/composed_digests.py``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -23,6 +24,7 @@ import orjson
 from pydantic import BaseModel
 
 from tocsin.delivery.dispatch import ComposedContent, Dispatch
+from tocsin.delivery.links.pages import FRAGMENT
 from tocsin.flow.eventlog.differences import DamagedText, compress_snapshot, decompress_snapshot
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
@@ -30,6 +32,9 @@ from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 
 _KEY_BYTES = 16
+
+_OF_PAGE, _OF_ROOT = "p", "r"
+"""Marks at the end of an address: of a page, and of the first page, which is named without a fragment."""
 
 OF_THE_WORDS = (
     *("shares", "reaches_recipient", "answerable", "requests", "answers", "failure", "guidance", "incidents"),
@@ -81,23 +86,41 @@ def mark_of(key: bytes, place: int = 0) -> str:
     return f"{key.hex()}-{place:06}"
 
 
-def with_marked_buttons(dispatch: Dispatch, key: bytes) -> Dispatch:
-    """Return a digest whose buttons have marks in place of the links that a secret signs."""
+def with_marked_links(dispatch: Dispatch, key: bytes) -> Dispatch:
+    """Return a digest with marks in place of the links that a secret signs, and behind those to pages."""
     places = count(1)
     buttons = {
         entry.notification_id: tuple(one._replace(address=mark_of(key, next(places))) for one in own_buttons)
         for entry in dispatch.entries
         if (own_buttons := dispatch.buttons.get(entry.notification_id))
     }
-    return replace(dispatch, buttons=buttons) if buttons else dispatch
+    entry_places = {entry.notification_id: place for place, entry in enumerate(dispatch.entries)}
+
+    def marked_address(address: str, notification_id: str) -> str:
+        ending = _OF_PAGE if FRAGMENT in address else _OF_ROOT if address.endswith("/") else ""
+        return f"{address}{key.hex()}-{ending}{entry_places[notification_id]:06}" if ending else address
+
+    return replace(dispatch, buttons=buttons, page_link=marked_address)
 
 
 def _with_links(texts: Document, dispatch: Dispatch, unsubscribe: str) -> Document:
     """Return texts with the links of now in place of their marks."""
     key = dispatch.composed.key if dispatch.composed else b""
-    buttons = [one for entry in dispatch.entries for one in dispatch.buttons.get(entry.notification_id, ())]
-    text, html = str(texts["text"]), str(texts["html"])
-    for place, address in enumerate([unsubscribe, *(one.address for one in buttons)]):
+    page_link = dispatch.page_link or (lambda address, _: address)
+    addresses = [
+        page_link(button.address, entry.notification_id)
+        for entry in dispatch.entries
+        for button in dispatch.buttons.get(entry.notification_id, ())
+    ]
+
+    def ending(mark: re.Match[str]) -> str:
+        address = FRAGMENT if mark[1] == _OF_PAGE else "/"
+        return page_link(address, dispatch.entries[int(mark[2])].notification_id).removeprefix(address)
+
+    endings = re.compile(rf"{key.hex()}-([{_OF_PAGE}{_OF_ROOT}])([0-9]{{6}})")
+    text = endings.sub(ending, str(texts["text"]))
+    html = endings.sub(lambda mark: escape(ending(mark)), str(texts["html"]))
+    for place, address in enumerate([unsubscribe, *addresses]):
         text, html = text.replace(mark_of(key, place), address), html.replace(mark_of(key, place), escape(address))
     return texts | {"text": text, "html": html}
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup, escape
 
-from tocsin.delivery.channels.email.composed import composition_key, content_of, mark_of, with_marked_buttons
+from tocsin.delivery.channels.email.composed import composition_key, content_of, mark_of, with_marked_links
 from tocsin.delivery.dispatch import ComposedContent, Dispatch, selections
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
@@ -113,7 +113,7 @@ def _section_text(
 def compose_ahead(dispatch: Dispatch, base_url: str) -> ComposedContent:
     """Return the words of a digest as they are stored ahead of its time, with marks in place of signed links."""
     key = composition_key(dispatch, base_url)
-    return content_of(key, render_texts(with_marked_buttons(dispatch, key), base_url, mark_of(key)))
+    return content_of(key, render_texts(with_marked_links(dispatch, key), base_url, mark_of(key)))
 
 
 def _shortened_body(text: RichText, *, is_single: bool) -> tuple[RichBlock, ...]:

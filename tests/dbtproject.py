@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from sqlalchemy import Engine
@@ -106,7 +111,7 @@ class DbtProject:
     def run(self, engine: Engine, *, is_dry: bool = False, may_delete: bool = False) -> Document:
         """Write the files, and make one run over them."""
         self.write()
-        options = ProjectOptions(self.folder, SERVICE, is_dry=is_dry, may_delete=may_delete)
+        options = ProjectOptions(str(self.folder), SERVICE, is_dry=is_dry, may_delete=may_delete)
         return run_project(engine, Settings(), options)
 
 
@@ -115,6 +120,31 @@ _KINDS = (("nodes", False), ("sources", True))
 
 def _catalog_table(columns: list[tuple[str, str]]) -> Document:
     return {"columns": {name: {"name": name, "type": kind, "index": n} for n, (name, kind) in enumerate(columns)}}
+
+
+@contextmanager
+def served_folder(folder: Path, *, authorization: str) -> Iterator[str]:
+    """Serve a folder below its name to who sends this header; yield the address above it."""
+
+    class Files(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.headers["Authorization"] != authorization:
+                self.send_error(401)
+            else:
+                super().do_GET()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  as the library calls it
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder.parent)))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def start_store(engine: Engine) -> None:

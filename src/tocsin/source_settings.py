@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
 class SourceSettings(BaseModel):
-    """Sources of metadata: an OpenMetadata server that is mirrored."""
+    """Sources of metadata: an OpenMetadata server that is mirrored, and dbt projects."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,4 +30,9 @@ class SourceSettings(BaseModel):
     )
     openmetadata_reconcile_h: float = Field(
         default=24.0, ge=0.1, description="Hours after which all lists are compared again, beside the events."
+    )
+    dbt_authorization: SecretStr | None = Field(
+        default=None,
+        description="`Authorization` header for the files of a dbt project that are fetched, such as `Token abc`."
+        " Unset: the one that `tocsin admin secret dbt_authorization` stored.",
     )

@@ -101,7 +101,7 @@ def test_a_project_is_read_as_dbts_parser_reads_it_and_a_change_of_it_reaches_th
     to = {"category": "Owners", "type": "ActivityFeed"}
     company.alert("Broken", [to], "breaking() || testStatus == 'Failed'", poll_interval_s=0)
     notify_all(sqlite_engine)
-    options = ProjectOptions(shop.target, "warehouse")
+    options = ProjectOptions(str(shop.target), "warehouse")
     report = run_project(sqlite_engine, Settings(), options)
     assert (report["errors"], report["counts"]["created"]) == ([], 28)
     assert notify_all(sqlite_engine) == 0, "history"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
-from tests.dbtproject import NOT_NULL, ORDERS, RAW, SERVICE, DbtProject, a_node, depends_on, start_store
+from tests.dbtproject import NOT_NULL, ORDERS, RAW, SERVICE, DbtProject, a_node, depends_on, served_folder, start_store
 from tests.notifying import notify_all
 
-from tocsin.errors import Conflict, InvalidInput
+from tocsin.errors import Conflict, InvalidInput, Unavailable
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.model.stored import Key
@@ -23,6 +23,7 @@ from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.relations.lineage_edges import edges_touching
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.relay_lead import RelayLead
+from tocsin.store.upkeep.stored_settings import store_secret
 
 RAW_ORDERS = f"{SERVICE}.shop.main.raw_orders"
 CASE = f"{ORDERS}.id.not_null_orders_id"
@@ -231,7 +232,7 @@ def test_two_runs_over_one_project_do_not_work_at_once(company: Company) -> None
 
 def test_files_that_are_none_of_dbt_are_refused_with_their_place(sqlite_engine: Engine, tmp_path: Path) -> None:
     company = Company(sqlite_engine, tmp_path)
-    options = ProjectOptions(tmp_path / "target", SERVICE)
+    options = ProjectOptions(str(tmp_path / "target"), SERVICE)
     for text, problem in (
         (None, "has no manifest.json"),
         ("[1", "is no JSON"),
@@ -240,10 +241,28 @@ def test_files_that_are_none_of_dbt_are_refused_with_their_place(sqlite_engine: 
         (json.dumps({"metadata": {"dbt_schema_version": "https://x/dbt/manifest/v3.json"}}), "has version 3"),
     ):
         if text is not None:
-            options.target.mkdir(exist_ok=True)
-            (options.target / "manifest.json").write_text(text)
+            company.project.folder.mkdir(exist_ok=True)
+            (company.project.folder / "manifest.json").write_text(text)
         with pytest.raises(InvalidInput, match=problem):
             run_project(company.engine, Settings(), options)
+
+
+def test_files_are_fetched_from_an_address_with_the_stored_header(sqlite_engine: Engine, tmp_path: Path) -> None:
+    company = Company(sqlite_engine, tmp_path)
+    company.project.write()
+    (company.project.folder / "sources.json").unlink()
+    settings = Settings(egress_allow=("127.0.0.0/8",))
+    with served_folder(company.project.folder, authorization="Token right") as address:
+        options = ProjectOptions(f"{address}/target?job=7", SERVICE)
+        with pytest.raises(Unavailable, match="answers 401: see the setting dbt_authorization"):
+            run_project(company.engine, settings, options)
+        store_secret(company.engine, "dbt_authorization", "Token right")
+        assert run_project(company.engine, settings, options)["errors"] == []
+        assert company.find(ORDERS)["name"] == "orders"
+        with pytest.raises(Unavailable, match=r"127\.0\.0\.1"):
+            run_project(company.engine, Settings(egress_allow=()), options)
+        with pytest.raises(InvalidInput, match=r"/nothing has no manifest\.json"):
+            run_project(company.engine, settings, ProjectOptions(f"{address}/nothing", SERVICE))
 
 
 def test_a_malformed_part_is_left_out_and_a_newer_version_is_read(sqlite_engine: Engine, tmp_path: Path) -> None:

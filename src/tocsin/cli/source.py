@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -62,7 +61,9 @@ def openmetadata(
 
 @app.command()
 def dbt(
-    target: Annotated[Path, typer.Argument(help="The folder that dbt wrote into, usually target/ of the project.")],
+    target: Annotated[
+        str, typer.Argument(help="The folder that dbt wrote into, usually target/, or its https address.")
+    ],
     *,
     service: Annotated[str, typer.Option(help="Name of the database service that holds the project's tables.")],
     dry_run: DryRun = False,

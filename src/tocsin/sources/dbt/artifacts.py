@@ -17,6 +17,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from tocsin.errors import InvalidInput
 
+FILES = ("manifest.json", "catalog.json", "run_results.json", "sources.json")
+"""The files of a target folder that are read, the first of which must be there."""
+
 LARGEST_BYTES = 512 * 2**20
 """Bytes of one file."""
 
@@ -245,16 +248,19 @@ class Artifacts:
         return metric.depends_on if metric else self.semantic_models.get(unique_id, NodeDependencies())
 
 
-def read_artifacts(folder: Path, remark: Remark) -> Artifacts:
-    """Read what dbt wrote into a folder; ``remark`` takes the parts that are left out.
+def read_artifacts(folder: Path, remark: Remark, place: str = "") -> Artifacts:
+    """Read what dbt wrote into a folder, which errors call ``place``; ``remark`` takes the parts that are left out.
 
     Raises
     ------
     InvalidInput : there is no ``manifest.json``, or a file is no such file
     """
-    manifest = _file_in(folder, "manifest.json", "manifest", remark)
+    files = _TargetFiles(folder, place or str(folder), remark)
+    manifest = files.read("manifest.json", "manifest")
     if manifest is None:
-        raise InvalidInput(f"{folder} has no manifest.json: name the target folder of a dbt project", field="target")
+        raise InvalidInput(
+            f"{files.place} has no manifest.json: name the target folder of a dbt project", field="target"
+        )
     metadata = _mapping_at(manifest, "metadata")
     artifacts = Artifacts(str(metadata.get("project_name") or "dbt"), str(metadata.get("adapter_type") or ""))
     parts = _Reader(remark)
@@ -268,9 +274,9 @@ def read_artifacts(folder: Path, remark: Remark) -> Artifacts:
     artifacts.owners_of_groups = {group.name: group.owner for group in groups.values()}
     semantic_models = parts.read_all(_SemanticModel, _mapping_at(manifest, "semantic_models"), "semantic_models")
     artifacts.semantic_models = {key: model.depends_on for key, model in semantic_models.items()}
-    _read_catalog(artifacts, _file_in(folder, "catalog.json", "catalog", remark), parts)
-    _read_results(artifacts, _file_in(folder, "run_results.json", "run-results", remark), parts)
-    _read_freshness(artifacts, _file_in(folder, "sources.json", "sources", remark), parts)
+    _read_catalog(artifacts, files.read("catalog.json", "catalog"), parts)
+    _read_results(artifacts, files.read("run_results.json", "run-results"), parts)
+    _read_freshness(artifacts, files.read("sources.json", "sources"), parts)
     return artifacts
 
 
@@ -322,34 +328,43 @@ class _Reader:
             return None
 
 
-def _file_in(folder: Path, file_name: str, kind: str, remark: Remark) -> Mapping[str, Any] | None:
-    """Return the JSON object of a file; None if there is no such file."""
-    path = folder / file_name
-    if not path.is_file():
-        return None
-    size = path.stat().st_size
-    if size > LARGEST_BYTES:
-        raise InvalidInput(f"{path} has {size:,} bytes, more than {LARGEST_BYTES:,}", field="target")
-    try:
-        document = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"{path} is no JSON: {error}", field="target") from None
-    version_text = _mapping_at(document, "metadata").get("dbt_schema_version") if isinstance(document, dict) else None
-    version = _VERSION.search(str(version_text or ""))
-    if version is None or version["name"] != kind:
-        raise InvalidInput(f"{path} is no {file_name} of dbt: it lacks metadata.dbt_schema_version", field="target")
-    if kind == "manifest":
-        _check_manifest_version(path, int(version["number"]), remark)
-    return dict(document)
+@dataclass(frozen=True)
+class _TargetFiles:
+    """The files of a target folder, which errors call ``place``."""
 
+    folder: Path
+    place: str
+    remark: Remark
 
-def _check_manifest_version(path: Path, number: int, remark: Remark) -> None:
-    if number < OLDEST_MANIFEST:
-        raise InvalidInput(
-            f"{path} has version {number}; the oldest that can be read is {OLDEST_MANIFEST} (dbt 1.0)", field="target"
-        )
-    if number > NEWEST_MANIFEST:
-        remark(f"{path.name} has version {number}; known is {NEWEST_MANIFEST}: what is new in it is left aside")
+    def read(self, file_name: str, kind: str) -> Mapping[str, Any] | None:
+        """Return the JSON object of a file; None if there is no such file."""
+        path, place = self.folder / file_name, f"{self.place.rstrip('/')}/{file_name}"
+        if not path.is_file():
+            return None
+        if (size := path.stat().st_size) > LARGEST_BYTES:
+            raise InvalidInput(f"{place} has {size:,} bytes, more than {LARGEST_BYTES:,}", field="target")
+        try:
+            document = orjson.loads(path.read_bytes())
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(f"{place} is no JSON: {error}", field="target") from None
+        metadata = _mapping_at(document, "metadata") if isinstance(document, dict) else {}
+        version = _VERSION.search(str(metadata.get("dbt_schema_version") or ""))
+        if version is None or version["name"] != kind:
+            raise InvalidInput(
+                f"{place} is no {file_name} of dbt: it lacks metadata.dbt_schema_version", field="target"
+            )
+        if kind == "manifest":
+            self._check_manifest(place, int(version["number"]))
+        return dict(document)
+
+    def _check_manifest(self, place: str, number: int) -> None:
+        if number < OLDEST_MANIFEST:
+            raise InvalidInput(
+                f"{place} has version {number}; the oldest that can be read is {OLDEST_MANIFEST} (dbt 1.0)",
+                field="target",
+            )
+        if number > NEWEST_MANIFEST:
+            self.remark(f"{place} has version {number}; known is {NEWEST_MANIFEST}: what is new in it is left aside")
 
 
 def _mapping_at(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:

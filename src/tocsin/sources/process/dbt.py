@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Engine
 
@@ -20,10 +19,12 @@ from tocsin.sources.dbt.run import Progress, ProjectRun
 from tocsin.sources.dbt.writing import ProjectWriter
 from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.process.bots import bot_of
+from tocsin.sources.process.dbt_files import project_files
 from tocsin.sources.process.stored_records import StoredRecords
 from tocsin.sources.report import RunReport
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.relay_lead import RelayLead
+from tocsin.store.upkeep.stored_settings import with_stored_secrets
 
 SOURCE = "dbt"
 BOT: Document = {
@@ -44,13 +45,13 @@ class ProjectOptions:
 
     Attributes
     ----------
-    target : the folder that dbt wrote into
+    target : the folder that dbt wrote into, or the address of one on the web
     service : name of the database service that holds the project's tables
     is_dry : nothing is kept
     may_delete : deletions are made however many they are
     """
 
-    target: Path
+    target: str
     service: str
     is_dry: bool = False
     may_delete: bool = False
@@ -64,13 +65,15 @@ def run_project(
     Raises
     ------
     InvalidInput : the folder holds no files of dbt, or the service has no name
+    Unavailable : the files cannot be fetched
     Conflict : another run goes on, or the server was never started on this store
     """
     if not options.service.strip():
         raise InvalidInput("name the database service of the tables", field="--service")
     clock = SystemClock()
     report = RunReport(clock.now_ms(), is_dry=options.is_dry)
-    artifacts = read_artifacts(options.target, report.remark)
+    with project_files(options.target, with_stored_secrets(engine, settings)) as folder:
+        artifacts = read_artifacts(folder, report.remark, options.target)
     writes = Writes(SqlCatalogue(engine), clock)
     bot = bot_of(engine, writes, BOT, is_dry=options.is_dry)
     records = StoredRecords(engine, source_of(options.service, artifacts))

@@ -19,7 +19,7 @@ from tocsin.store.database.vault import SETTING_PREFIX, Vault, use_vault, vault_
 
 _LOG = structlog.get_logger(__name__)
 
-STORED_SETTINGS = ("kafka_password", "pulsar_token", "openmetadata_token", "lake_s3_secret_key")
+STORED_SETTINGS = ("kafka_password", "pulsar_token", "openmetadata_token", "dbt_authorization", "lake_s3_secret_key")
 """The settings that may be stored."""
 
 

@@ -249,7 +249,7 @@ def test_web_push_has_its_alerts_once_it_is_on_and_no_browser_once_it_is_off(sql
     assert stored_types() == []
     for _ in range(2):
         first_start(sqlite_engine, Settings(web_push=True, public_url="https://tocsin.example.com"))
-        assert stored_types() == [{"Push"}] * 3
+        assert stored_types() == [{"Push"}] * len(PUSH_ALERTS)
     admin = People(sqlite_engine).by_name("admin")
     assert admin is not None
     IssuedTokens(sqlite_engine, PeopleRevision()).add(IssuedToken("s", admin.id, TokenKind.BROWSER, "Firefox", 0, None))

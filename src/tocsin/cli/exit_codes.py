@@ -33,7 +33,7 @@ EXITS = (
     Exit(
         1,
         "internal error; a message was not sent (`deliveries replay`), an event (`events ingest`) or an asset "
-        "(`follow`, `unfollow`) was refused, or a run of the mirror had errors (`source openmetadata`)",
+        "(`follow`, `unfollow`) was refused, or a run of a source had errors (`source openmetadata`, `source dbt`)",
     ),
     Exit(2, "invalid command, setting or file", (InvalidInput,)),
     Exit(3, "not found", (NotFound,)),

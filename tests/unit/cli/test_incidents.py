@@ -44,7 +44,9 @@ def test_incidents_are_listed(run: Run, small_server: SmallServer) -> None:
 
 def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallServer) -> None:
     small_server.answer(
-        "GET", f"{API}/INC-7", {**ONE, "timeline": TIMELINE, "isWhole": False, "probableCauses": [CAUSE]}
+        "GET",
+        f"{API}/INC-7",
+        {**ONE, "timeline": TIMELINE, "isWhole": False, "probableCauses": [CAUSE], "dismissedCauses": []},
     )
     output = run("incidents", "show", "INC-7").out
     assert "probably caused by: INC-3 on pg.raw.orders" in output
@@ -59,6 +61,7 @@ def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallSer
         "timeline": TIMELINE,
         "isWhole": True,
         "probableCauses": [],
+        "dismissedCauses": [],
     }
     small_server.answer("GET", f"{API}/INC-7", part)
     assert "merged into: INC-3" in run("incidents", "show", "INC-7").out
@@ -90,6 +93,7 @@ def test_an_incident_is_merged_and_split(run: Run, small_server: SmallServer) ->
     assert run("incidents", "split", "INC-8").out == "INC-8 stands for itself.\n"
     step = {"kind": "merged", "timestamp": 1, "says": "ana merged it with INC-8"}
     lead = {**ONE, "parts": [{"id": "i", "name": "INC-8"}], "timeline": [step], "isWhole": True, "probableCauses": []}
+    lead |= {"dismissedCauses": []}
     small_server.answer("GET", f"{API}/INC-7", lead)
     output = run("incidents", "show", "INC-7").out
     assert ("parts: INC-8" in output, "ana merged it with INC-8" in output) == (True, True)

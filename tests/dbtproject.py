@@ -63,6 +63,7 @@ class DbtProject:
     results: list[Document] = field(default_factory=list)
     freshness: list[Document] = field(default_factory=list)
     manifest_version: int = 12
+    command: str = "build"
 
     def __post_init__(self) -> None:
         columns = {"id": {"name": "id", "description": "Number of the order.", "tags": ["key"]}}
@@ -72,7 +73,8 @@ class DbtProject:
         test = a_node("test", "not_null_orders_id", attached_node="model.shop.orders", column_name="id")
         test |= {"unique_id": NOT_NULL, "test_metadata": {"name": "not_null", "kwargs": {"column_name": "id"}}}
         self.nodes = {node["unique_id"]: node for node in (orders | {"compiled_code": "select 1"}, recent, test)}
-        self.sources = {RAW: a_node("source", "raw_orders", identifier="raw_orders")}
+        limits = {"warn_after": {"count": None}, "error_after": {"count": 24, "period": "hour"}}
+        self.sources = {RAW: a_node("source", "raw_orders", identifier="raw_orders", freshness=limits)}
         report: Document = {
             "unique_id": "exposure.shop.weekly",
             "name": "weekly",
@@ -99,7 +101,9 @@ class DbtProject:
             kind: {key: one for key, one in tables.items() if (key == RAW) is is_source} for kind, is_source in _KINDS
         }
         self._write_file("catalog.json", "catalog", 1, by_kind)
-        self._write_file("run_results.json", "run-results", 6, {"results": self.results})
+        self._write_file(
+            "run_results.json", "run-results", 6, {"results": self.results, "args": {"which": self.command}}
+        )
         self._write_file("sources.json", "sources", 3, {"results": self.freshness})
 
     def _write_file(self, name: str, kind: str, version: int, content: Document) -> None:

@@ -39,8 +39,10 @@ spark.sql("insert into orders values (1, 2.5)")
 spark.sql("create table totals using parquet as select id, total * 2 as double_total from orders")
 try:
     spark.sql("insert into totals select id, raise_error('no such order') from orders")
-except Exception:
-    pass
+except Exception as error:
+    assert "no such order" in str(error), error
+else:
+    sys.exit("the statement did not fail")
 spark.stop()
 """
 

@@ -110,6 +110,30 @@ def test_freshness_is_a_test_of_the_source(company: Company) -> None:
     result = company.find(f"{RAW_ORDERS}.raw_orders_freshness", "testCase")["testCaseResult"]
     assert result["testCaseStatus"] == "Failed"
     assert "36.0 hours" in result["result"]
+    company.project.freshness = []
+    assert "deleted" not in company.run_dbt()["counts"], "a run that did not look at it"
+
+
+def test_results_of_compiling_are_no_results_of_tests(company: Company) -> None:
+    company.project.test_result("fail", failures=2)
+    company.bring()
+    company.project.test_result("success", at="2026-11-30T11:00:00Z")
+    company.project.command = "generate"
+    report = company.run_dbt()
+    assert any("`dbt generate`" in remark for remark in report["leftOut"])
+    assert company.find(CASE, "testCase")["testCaseResult"]["testCaseStatus"] == "Failed"
+
+
+def test_a_part_that_cannot_be_written_keeps_nobody_from_hearing_of_the_others(company: Company) -> None:
+    company.alert("All", [{"category": "Owners", "type": "ActivityFeed"}])
+    node = a_node("model", "a::b>", depends_on=depends_on())
+    company.project.nodes[node["unique_id"]] = node
+    notify_all(company.engine)
+    assert company.run_dbt()["errorCount"] == 1
+    assert notify_all(company.engine) == 0
+    company.project.nodes["model.shop.orders"]["description"] = "One row per order, paid or not."
+    company.run_dbt()
+    assert notify_all(company.engine) == 1
 
 
 def test_a_table_of_another_connector_is_described_and_never_deleted(company: Company) -> None:
@@ -207,7 +231,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(company: Company, monkeypa
     assert company.run_dbt()["counts"].keys() == {"same"}
     del company.project.nodes["model.shop.orders"], company.project.nodes[NOT_NULL]
     company.project.exposures, company.project.sources = {}, {}
-    assert company.run_dbt()["counts"]["deleted"] == 4, "also what was created by the run that was killed"
+    assert company.run_dbt()["counts"]["deleted"] == 5, "also what was created by the run that was killed"
 
 
 def test_two_projects_share_a_table_and_the_one_that_only_reads_it_does_not_delete_it(company: Company) -> None:

@@ -27,6 +27,9 @@ OLDEST_MANIFEST, NEWEST_MANIFEST = 4, 12
 """Versions of the manifest that are known: older ones are refused, newer ones read with a remark."""
 
 _VERSION = re.compile(r"/(?P<name>[a-z-]+)/v(?P<number>\d+)")
+_WITHOUT_RUN = frozenset({"generate", "compile", "list", "parse", "show"})
+"""Commands after which the results say that something was compiled; ``dbt docs generate`` calls itself ``generate``."""
+
 _LONGEST_TEXT = 1_000_000
 _TABLES = frozenset({"model", "seed", "snapshot", "source"})
 
@@ -85,6 +88,19 @@ class TestMetadata(_ArtifactPart):
     arguments: Annotated[dict[str, Any], Field(alias="kwargs", default_factory=dict)]
 
 
+class FreshnessLimit(_ArtifactPart):
+    """How old the newest row of a source may be; no limit without a count."""
+
+    count: int | None = None
+
+
+class FreshnessCriteria(_ArtifactPart):
+    """From when on a source is too old."""
+
+    warn_after: FreshnessLimit | None = None
+    error_after: FreshnessLimit | None = None
+
+
 class Node(_ArtifactPart):
     """A model, seed, snapshot, source or test."""
 
@@ -108,6 +124,13 @@ class Node(_ArtifactPart):
     test_metadata: TestMetadata | None = None
     column_name: str | None = None
     attached_node: str | None = None
+    freshness: FreshnessCriteria | None = None
+
+    @property
+    def has_freshness(self) -> bool:
+        """Whether it is a source that the project asks to be fresh."""
+        limits = (self.freshness.warn_after, self.freshness.error_after) if self.freshness else ()
+        return self.resource_type == "source" and any(limit and limit.count for limit in limits)
 
     @property
     def is_table(self) -> bool:
@@ -290,6 +313,10 @@ def _read_catalog(artifacts: Artifacts, catalog: Mapping[str, Any] | None, parts
 
 def _read_results(artifacts: Artifacts, run_results: Mapping[str, Any] | None, parts: _Reader) -> None:
     if run_results is None:
+        return
+    command = _mapping_at(run_results, "args").get("which")
+    if command in _WITHOUT_RUN:
+        parts.remark(f"run_results.json is of `dbt {command}`, which runs no test: its results were left out")
         return
     artifacts.results = parts.read_list(NodeResult, run_results.get("results"), "run_results results")
     generated = parts.read(_Timing, {"completed_at": _mapping_at(run_results, "metadata").get("generated_at")}, "run")

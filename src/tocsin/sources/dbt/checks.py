@@ -25,7 +25,6 @@ _STANDARD = {
 }
 _STATUSES = {
     "pass": "Success",
-    "success": "Success",
     "warn": "Success",
     "fail": "Failed",
     "error": "Aborted",
@@ -66,12 +65,11 @@ class ProjectTests:
             table_id = test.attached_node or next(iter(self.artifacts.tables_behind(test.depends_on)), "")
             if table_id in self.table_fqns:
                 yield self._case(test, table_id)
-        for result in self.artifacts.freshness:
-            source = self.artifacts.nodes.get(result.unique_id)
-            if source is not None and result.unique_id in self.table_fqns:
-                link = _link(self.table_fqns[result.unique_id])
+        for source in self.artifacts.tables():
+            if source.has_freshness and source.unique_id in self.table_fqns:
+                link = _link(self.table_fqns[source.unique_id])
                 request = {"name": f"{source.name}_freshness", "testDefinition": FRESHNESS, "entityLink": link}
-                yield PlannedEntity("testCase", freshness_key(result), request)
+                yield PlannedEntity("testCase", freshness_key(source.unique_id), request)
 
     def _case(self, test: Node, table_id: str) -> PlannedEntity:
         column = self.columns.get(table_id, {}).get((test.column_name or "").lower())
@@ -93,9 +91,9 @@ class ProjectTests:
         return PlannedEntity("testCase", test.unique_id, request)
 
 
-def freshness_key(result: FreshnessResult) -> str:
+def freshness_key(source_id: str) -> str:
     """Return the key of the test case that holds the freshness of a source."""
-    return f"freshness {result.unique_id}"
+    return f"freshness {source_id}"
 
 
 def results_of(artifacts: Artifacts) -> Iterator[tuple[str, Document]]:
@@ -110,7 +108,7 @@ def results_of(artifacts: Artifacts) -> Iterator[tuple[str, Document]]:
         if status is not None and freshness.snapshotted_at is not None:
             at_ms = _ms_of(freshness.snapshotted_at)
             text = _freshness_text(freshness)
-            yield freshness_key(freshness), {"timestamp": at_ms, "testCaseStatus": status, "result": text}
+            yield freshness_key(freshness.unique_id), {"timestamp": at_ms, "testCaseStatus": status, "result": text}
 
 
 def run_status_of(artifacts: Artifacts, task_names: set[str]) -> Document | None:

@@ -72,8 +72,7 @@ class ProjectRun:
         last_run = report.as_document(ended_at_ms=self.clock.now_ms())
         if not report.is_dry:
             loaded_at_ms = state.loaded_at_ms or report.started_at_ms
-            is_loaded = state.is_loaded or not report.error_count
-            state = replace(state, is_loaded=is_loaded, loaded_at_ms=loaded_at_ms, last_run=last_run)
+            state = replace(state, is_loaded=True, loaded_at_ms=loaded_at_ms, last_run=last_run)
             self.writer.records.save(state)
         return report
 

@@ -98,6 +98,8 @@ class ProjectWriter:
         if from_.entity_id is None or to.entity_id is None:
             return "edgesAdded"
         old_link = self.links.get((from_.entity_id, to.entity_id))
+        if old_link is not None and old_link.digest == OF_PEOPLE:
+            return "same"
         edge: Document = {"fromEntity": _reference(from_), "toEntity": _reference(to)}
         if old_link is None or old_link.digest != digest:
             edge["lineageDetails"] = details()

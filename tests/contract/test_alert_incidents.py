@@ -684,3 +684,46 @@ def test_a_probable_cause_that_is_none_is_dismissed_and_stays_so(
 
 
 PII = "matchAnyTag('PII.Sensitive')"
+
+
+def take_case_step(client: httpx.Client, fqn: str, status: str, details: Json | None = None) -> None:
+    body = {"testCaseReference": fqn, "testCaseResolutionStatusType": status}
+    body |= {"testCaseResolutionStatusDetails": details} if details else {}
+    assert client.post(f"{_CASES}/testCaseIncidentStatus", json=body).is_success
+
+
+def inbox_lines(user_id: str, client: httpx.Client, engine: Engine) -> list[tuple[str, str]]:
+    notify_all(engine)
+    page = client.get(f"/users/{user_id}/notifications?tab=all").json()["data"]
+    return [(entry["title"].partition(": ")[2], entry["reasons"][0]["sentence"]) for entry in reversed(page)]
+
+
+def test_an_incident_of_a_test_alone_tells_its_assignee(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    link = f"<#E::table::{orders['fullyQualifiedName']}>"
+    definition = "tableRowCountToBeBetween"
+    case = create_entity(administrator, _CASES, name="rows", entityLink=link, testDefinition=definition)
+    (ann_id, ann), (ben_id, ben) = person("ann"), person("ben")
+    fqn = case["fullyQualifiedName"]
+    take_case_step(administrator, fqn, "Assigned", {"assignee": {"type": "user", "name": "ann"}})
+    take_case_step(administrator, fqn, "Ack")
+    take_case_step(administrator, fqn, "Assigned", {"assignee": {"type": "user", "name": "ben"}})
+    resolution = {"testCaseFailureReason": "MissingData", "testCaseFailureComment": "late"}
+    take_case_step(administrator, fqn, "Resolved", resolution)
+    take_case_step(administrator, fqn, "New")
+    sentence = "it is assigned to you (alert AssignedIncidents)"
+    of_ann, of_ben = (inbox_lines(user_id, client, sqlite_engine) for user_id, client in ((ann_id, ann), (ben_id, ben)))
+    assert of_ann == [("incident assigned to you", sentence), ("incident acknowledged", sentence)]
+    assert of_ben == [("incident assigned to you", sentence), ("incident resolved: missing data", sentence)]
+
+
+def test_an_incident_that_both_ways_assign_tells_its_assignee_once(
+    administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    ann_id, ann = person("ann")
+    details = {"assignee": {"type": "user", "name": "ann"}}
+    take_case_step(administrator, case["fullyQualifiedName"], "Assigned", details)
+    body = {"assignee": {"type": "user", "id": ann_id}}
+    assert administrator.put("/incidents/INC-1/assign", json=body).is_success
+    assert len(inbox_lines(ann_id, ann, sqlite_engine)) == 1

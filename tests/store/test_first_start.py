@@ -21,6 +21,7 @@ from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.push_browser import PushBrowser
 from tocsin.model.stored import Key, Written
 from tocsin.server.bootstrap import (
+    ASSIGNED_INCIDENTS_ALERT,
     CHANGE_REQUESTS_ALERT,
     MESSAGE_ALERTS,
     MESSAGES,
@@ -171,27 +172,26 @@ def crash_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stored", "renewed"),
+    ("alert", "stored", "is_renewed"),
     [
-        (
-            "matchAnyEventType({'changeRequestUpdated'})",
-            CHANGE_REQUESTS_ALERT["filteringRules"]["rules"][0]["condition"],
-        ),
-        ("matchAnyEventType({'changeRequestUpdated'}) && isOwner()", None),
-        ("matchAnyEventType({'changeRequestAnswered'})", None),
+        (CHANGE_REQUESTS_ALERT, "matchAnyEventType({'changeRequestUpdated'})", True),
+        (CHANGE_REQUESTS_ALERT, "matchAnyEventType({'changeRequestUpdated'}) && isOwner()", False),
+        (CHANGE_REQUESTS_ALERT, "matchAnyEventType({'changeRequestAnswered'})", False),
+        (ASSIGNED_INCIDENTS_ALERT, "matchAnyEventType({'alertIncidentUpdated'})", True),
+        (ASSIGNED_INCIDENTS_ALERT, "matchAnyEventType({'alertIncidentUpdated'}) && isOwner()", False),
     ],
 )
 @pytest.mark.soak_on_postgresql
-def test_the_former_condition_of_the_alert_of_change_requests_is_renewed_and_that_of_an_administrator_stays(
-    store_engine: Engine, stored: str, renewed: str | None
+def test_the_former_condition_of_a_default_alert_is_renewed_and_that_of_an_administrator_stays(
+    store_engine: Engine, alert: Document, stored: str, *, is_renewed: bool
 ) -> None:
     start_store(store_engine, server_settings())
-    catalogue, key = SqlCatalogue(store_engine), Key.by_name(CHANGE_REQUESTS_ALERT["name"])
+    catalogue, key = SqlCatalogue(store_engine), Key.by_name(alert["name"])
     operations: list[PatchOperation] = [{"op": "replace", "path": "/filteringRules/rules/0/condition", "value": stored}]
     Writes(catalogue, SystemClock()).patch("eventsubscription", key, operations, actor=SYSTEM)
     first_start(store_engine, Settings())
     (rule,) = catalogue.get("eventsubscription", key)["filteringRules"]["rules"]
-    assert rule["condition"] == (renewed or stored)
+    assert rule["condition"] == (alert["filteringRules"]["rules"][0]["condition"] if is_renewed else stored)
 
 
 @pytest.mark.parametrize("is_reused", [False, True])

@@ -89,12 +89,15 @@ _OF_BROKEN_ALERTS = (
 
 _OF_CHANGE_REQUESTS = "matchAnyEventType({'changeRequestUpdated','changeRequestAnswered','changeRequestReminder'})"
 
+_OF_HANDLED_INCIDENTS = "matchAnyEventType({'alertIncidentUpdated'}) || onlyFieldsChanged('incidentStatus')"
+
 _FORMER_CONDITIONS = {
     "fieldChanged == 'followers' || fieldChanged == 'votes'": "onlyFieldsChanged('followers', 'votes')",
     "fieldChanged == 'usageSummary' || fieldChanged == 'profile'": "onlyFieldsChanged('usageSummary', 'profile')",
     "matchAnyEventType({'destinationFailing','destinationStopped'})": _OF_BROKEN_ALERTS,
     "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed'})": _OF_BROKEN_ALERTS,
     "matchAnyEventType({'changeRequestUpdated'})": _OF_CHANGE_REQUESTS,
+    "matchAnyEventType({'alertIncidentUpdated'})": _OF_HANDLED_INCIDENTS,
 }
 """Conditions of earlier versions, with what they are now."""
 
@@ -166,7 +169,7 @@ ASSIGNED_INCIDENTS_ALERT: Document = {
                 "name": "handledIncidents",
                 "description": "Assigned, acknowledged, commented or resolved.",
                 "effect": "include",
-                "condition": "matchAnyEventType({'alertIncidentUpdated'})",
+                "condition": _OF_HANDLED_INCIDENTS,
             }
         ],
     },
@@ -360,9 +363,10 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     _settle_messages_once(engine, writes, catalogue, has_mail_server=settings.smtp_host is not None)
     if not settings.web_push:
         PushBrowsers(engine).remove_all()
-    for alert in (*_DEFAULT_ALERTS, *(PUSH_ALERTS if settings.web_push else ())):
+    push_alerts = PUSH_ALERTS if settings.web_push else ()
+    for alert in (*_DEFAULT_ALERTS, *push_alerts):
         _create_once(writes, "eventsubscription", alert)
-    for alert in (ACTIVITY_FEED_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS):
+    for alert in (ACTIVITY_FEED_ALERT, CHANGE_REQUESTS_ALERT, ASSIGNED_INCIDENTS_ALERT, BROKEN_ALERTS, *push_alerts):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))
     establish(writes)
     _settle_policies_once(engine, writes)

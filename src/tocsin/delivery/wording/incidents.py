@@ -54,7 +54,7 @@ def tells_of_open_incident(event: ChangeEvent) -> bool:
 
 
 class AssignedIncident(NamedTuple):
-    """An incident by its name, and what the person or team is called to whom it is assigned."""
+    """An incident by its name, empty where it has none, and what its assignee is called."""
 
     name: str
     assignee: str
@@ -67,11 +67,12 @@ class AssignedIncident(NamedTuple):
 
 def assigned_incident(described: ChangeDescription | None) -> AssignedIncident | None:
     """Return the incident that changes assign to a person or team; None if they assign none."""
-    for change in (*described.fields_updated, *described.fields_added) if described else ():
-        before, after = object_in(change.old_value), object_in(change.new_value)
-        is_assigned = object_in(after.get("assignee")).get("id") != object_in(before.get("assignee")).get("id")
-        if change.name == ALERT_INCIDENT and is_assigned:
-            return AssignedIncident(str(after.get(_NAME) or "incident"), _name_of(object_in(after.get("assignee"))))
+    changes = (*described.fields_updated, *described.fields_added) if described else ()
+    for change in sorted(changes, key=lambda change: change.name != ALERT_INCIDENT):
+        assignee = _assignee_in(change.new_value)
+        is_assigned = assignee.get("id") != _assignee_in(change.old_value).get("id")
+        if change.name in _ACTS and assignee and is_assigned:
+            return AssignedIncident(str(object_in(change.new_value).get(_NAME) or ""), _name_of(assignee))
     return None
 
 

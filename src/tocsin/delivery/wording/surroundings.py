@@ -151,10 +151,10 @@ def advice_lines(
         yield advice_line(advice)
         return
     if handover := assigned_incident(described):
-        resolving = f"tocsin incidents resolve {handover.name}"
+        resolving = f"tocsin incidents resolve {handover.name}" if handover.name else ""
         by_other = f"{handover.assignee} is to look into it and resolve it"
         advice = "repair it, then resolve its incident" if handover.is_to_reader else by_other
-        yield advice_line(f"{advice}: {resolving}", resolving)
+        yield advice_line(f"{advice}: {resolving}" if resolving else advice, resolving)
         return
     if handling := handling_advice(event, described):
         yield advice_line(*handling)

@@ -38,6 +38,7 @@ from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.asked import people_asked_at
 from tocsin.store.recipients.belonging import Belonging, KnownBelongings
+from tocsin.store.recipients.case_assignees import case_assignees_at
 from tocsin.store.recipients.column_followers import ColumnFollow, EventColumns, column_followers
 from tocsin.store.recipients.mutes import mutes_in
 from tocsin.store.recipients.portion_cuts import find_cuts
@@ -189,6 +190,7 @@ class SqlDirectory:
                 yield from self._in_portion(list(thread_directory.parts_in(connection, node_ids, relation)))
                 if relation is ReasonKind.ASSIGNEE:
                     yield from self._in_portion(assignees_at(connection, node_ids, self._from))
+                    yield from self._in_portion(case_assignees_at(connection, node_ids, self._from))
                 return
             assets = self._subject_assets(connection, node_ids)
         places = _places_of(node_ids, assets, relation)

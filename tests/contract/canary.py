@@ -170,7 +170,7 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     task = {"type": "UpdateDescription", "assignees": [mallory], "oldValue": CANARY, "suggestion": CANARY}
     about = _LINK.format(f"{CANARY}::description")
     aviary.threads.append(create_entity(client, "/feed", about=about, message=CANARY, type="Task", taskDetails=task))
-    period = {"description": CANARY, "startTime": 1, "endTime": 2}
+    period = {"description": CANARY, "startTime": 1, "endTime": 9_000_000_000_000}
     outage = {"about": _LINK.format(CANARY), "message": CANARY, "type": "Announcement", "announcementDetails": period}
     aviary.threads.append(create_entity(client, "/feed", **outage))
 

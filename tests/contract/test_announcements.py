@@ -181,3 +181,30 @@ def test_a_name_is_not_the_id_by_which_another_is_called(
     body = {"name": first["name"], "description": "x", "entityLink": ORDERS, **times}
     assert alice[1].post("/announcements", json=body).status_code == 409
     assert administrator.get(f"/announcements/name/{first['name']}").json()["id"] == first["id"]
+
+
+def test_what_is_over_when_it_is_made_is_recorded_and_told_to_nobody(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    _, client = alice
+    announcement = announce(client, -3, name="outage")
+    job = AnnouncementsJob(sqlite_engine, FixedClock(now_ms()))
+    assert (names(client, status="Expired"), job.look(), announced_ids(administrator)) == (["outage"], 0, [])
+    path = f"/announcements/{announcement['id']}"
+    longer = {"op": "replace", "path": "/endTime", "value": announcement["endTime"] + HOUR_MS}
+    assert patch(client, path, longer).status_code == 200
+    assert (job.look(), announced_ids(administrator)) == (0, [])
+    until_now = {"op": "replace", "path": "/endTime", "value": now_ms() + HOUR_MS}
+    assert patch(client, path, until_now).status_code == 200
+    assert (job.look(), job.look(), announced_ids(administrator)) == (1, 0, [announcement["id"]])
+
+
+def test_what_is_moved_into_the_past_before_it_begins_is_told_to_nobody(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    announcement = announce(alice[1], 2)
+    body = {key: announcement[key] for key in ("name", "entityLink", "description")}
+    times = {"startTime": now_ms() - 2 * HOUR_MS, "endTime": now_ms() - HOUR_MS}
+    assert alice[1].put("/announcements", json=body | times).json()["status"] == "Expired"
+    assert AnnouncementsJob(sqlite_engine, FixedClock(announcement["startTime"])).look() == 0
+    assert announced_ids(administrator) == []

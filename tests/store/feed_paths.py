@@ -64,10 +64,10 @@ def _react(shop: Company) -> None:
 
 
 def _announce(start: int) -> Step:
-    return _begin(type="Announcement", announcementDetails={"startTime": start, "endTime": start + 10_000})
+    return _begin(type="Announcement", announcementDetails={"startTime": start, "endTime": 9_000_000_000_000})
 
 
-_LATER = {"startTime": 9_000_000_000, "endTime": 9_000_010_000}
+_LATER = {"startTime": 900_000_000_000, "endTime": 9_000_000_010_000}
 _TAGS = json.dumps([{"tagFQN": "PII.Contact", "source": "Classification"}])
 
 FEED_ROWS: tuple[Row, ...] = (
@@ -75,7 +75,7 @@ FEED_ROWS: tuple[Row, ...] = (
     Row("task", _task("Generic"), (f"threadCreated thread {ORDERS} [{_TASK}] None",)),
     Row(
         "announcement",
-        _announce(9_000_000_000),
+        _announce(900_000_000_000),
         (f"threadCreated thread {ORDERS} [announcement.endTime announcement.startTime message] None",),
     ),
     Row("post", _do("reply", {"message": "Yes"}), (f"postCreated thread {ORDERS} [posts] None",), before=_begin()),
@@ -97,7 +97,7 @@ FEED_ROWS: tuple[Row, ...] = (
         "announcement put off",
         _do("patch", _replace("/announcement", _LATER)),
         (f"threadUpdated thread {ORDERS} [announcement.endTime announcement.startTime] None",),
-        before=_announce(8_000_000_000),
+        before=_announce(800_000_000_000),
     ),
     Row(
         "task handed on",

@@ -215,7 +215,7 @@ def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: FeedSetup)
 
 
 def test_an_announcement_reaches_followers_and_owners(talk: FeedSetup) -> None:
-    details = {"startTime": 10_000_000_000, "endTime": 20_000_000_000}
+    details = {"startTime": 10_000_000_000, "endTime": 20_000_000_000_000}
     announced = talk.begin("dia", "Down tonight", type="Announcement", announcementDetails=details)
     assert talk.people_notified(announced) == {"ana": {OWN}, "ben": {OWN}, "cem": {"you follow it"}}
     assert "cem" not in talk.people_notified(talk.begin("dia", "A question"))

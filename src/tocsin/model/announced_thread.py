@@ -12,7 +12,10 @@ from tocsin.model.entity_link import EntityLink
 from tocsin.model.thread import FACTS, StoredThread, ThreadType
 
 IS_ANNOUNCED = "isAnnounced"
-"""Key of the facts of a thread: false until an announcement begins whose start was still to come."""
+"""Key of the facts of a thread: false of an announcement that nobody has been told of."""
+
+IS_OVER = "isOver"
+"""Key of the facts of a thread: true of such an announcement if its end had passed when it was written."""
 
 
 UNTITLED = "Announcement"
@@ -34,10 +37,34 @@ def status_at(start_ms: int, end_ms: int, now_ms: int) -> AnnouncementStatus:
     return AnnouncementStatus.ACTIVE if now_ms <= end_ms else AnnouncementStatus.EXPIRED
 
 
+def facts_until_told(period: Document, now_ms: int) -> Document:
+    """Return the facts of an announcement that nobody is told of now: its start is to come, or its end has passed."""
+    match status_at(period["startTime"], period["endTime"], now_ms):
+        case AnnouncementStatus.SCHEDULED:
+            return {IS_ANNOUNCED: False}
+        case AnnouncementStatus.EXPIRED:
+            return {IS_ANNOUNCED: False, IS_OVER: True}
+        case AnnouncementStatus.ACTIVE:
+            return {}
+
+
+def facts_when_moved(facts: Document, period: Document, now_ms: int) -> Document:
+    """Return the facts of an announcement that gets another period: one that was told stays told."""
+    if facts.get(IS_ANNOUNCED) is not False:
+        return facts
+    kept_facts = {key: value for key, value in facts.items() if key != IS_OVER}
+    return {**kept_facts, **facts_until_told(period, now_ms), IS_ANNOUNCED: False}
+
+
 def is_unannounced(thread: StoredThread) -> bool:
-    """Return whether a thread is an announcement that nobody has been told of: its start is still to come."""
+    """Return whether a thread is an announcement that nobody has been told of."""
     facts = thread.document.get(FACTS) or {}
     return thread.kind == ThreadType.ANNOUNCEMENT and facts.get(IS_ANNOUNCED) is False
+
+
+def is_to_begin(thread: StoredThread) -> bool:
+    """Return whether a thread is an announcement that people are told of when it begins."""
+    return is_unannounced(thread) and not thread.document[FACTS].get(IS_OVER)
 
 
 def announcement_document(thread: StoredThread, asset: Document, domains: list[Document], now_ms: int) -> Document:

@@ -35,13 +35,14 @@ from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.write import Record
+from tocsin.model.announced_thread import facts_when_moved
 from tocsin.model.change import ChangeDescription, EventType, describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.model.task import REJECT
-from tocsin.model.thread import StoredThread, TaskStatus, ThreadType
+from tocsin.model.thread import FACTS, StoredThread, TaskStatus, ThreadType
 
 _OPEN = frozenset({"message", "reactions", "resolved"})
 _OPEN_BESIDES: dict[str, frozenset[str]] = {
@@ -273,6 +274,8 @@ def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_
         record.transaction.find(asset.entity_type, Key.by_id(asset.id))  # held: no other announcement meanwhile
         document["announcement"] = requests.checked_announcement(patched_thread.get("announcement"))
         check_overlap(record, thread, document["announcement"])
+        if FACTS in old and document["announcement"] != old["announcement"]:
+            document[FACTS] = facts_when_moved(old[FACTS], document["announcement"], record.at_ms)
     decision_keys = ("resolved", "task", "announcement")
     if any(document.get(key) != old.get(key) for key in decision_keys):
         rights.check_concerned(record, thread, asset, "change this thread")

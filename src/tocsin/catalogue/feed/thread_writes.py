@@ -13,7 +13,7 @@ from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.thread_ports import ThreadRows
 from tocsin.flow.capture.write import Record
-from tocsin.model.announced_thread import IS_ANNOUNCED, is_unannounced
+from tocsin.model.announced_thread import IS_ANNOUNCED, facts_until_told, is_to_begin, is_unannounced
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -67,8 +67,9 @@ def begin_thread(record: Record, new: NewThread, asset: Stored) -> Written:
     document = new.document | stamps | _domains_of(asset) | {"postsCount": 0}
     thread = StoredThread(thread_id, asset.entity_type, asset.id, new.steps, record.actor.id, document)
     _check_kind(record, thread, asset)
-    if thread.kind == ThreadType.ANNOUNCEMENT and thread.document["announcement"]["startTime"] > record.at_ms:
-        thread.document[FACTS] = thread.document.get(FACTS, {}) | {IS_ANNOUNCED: False}
+    is_announcement = thread.kind == ThreadType.ANNOUNCEMENT
+    if is_announcement and (facts := facts_until_told(thread.document["announcement"], record.at_ms)):
+        thread.document[FACTS] = thread.document.get(FACTS, {}) | facts
     stamped_thread = keep(record, thread, is_new=True)
     people.set_author(record, stamped_thread.id)
     people.set_of_thread(record, stamped_thread)
@@ -186,7 +187,7 @@ def with_event(
 ) -> Written:
     """Write the event of a thread and its asset; return the thread as it is shown, with the event.
 
-    A scheduled announcement has none before it begins, except of what people post to it.
+    An announcement has none before it begins, and none if it was over when it was made, except of what people post.
     """
     thread, asset = about
     if is_unannounced(thread) and event_type is not EventType.POST_CREATED:
@@ -198,7 +199,7 @@ def with_event(
 def announce(record: Record, thread_id: str) -> Written | None:
     """Write the event of an announcement whose start has come, as of who made it; None if it was written before."""
     thread = record.transaction.threads.find(thread_id)
-    if thread is None or not is_unannounced(thread) or thread.document["announcement"]["startTime"] > record.at_ms:
+    if thread is None or not is_to_begin(thread) or thread.document["announcement"]["startTime"] > record.at_ms:
         return None
     asset = record.transaction.find(thread.about_type, Key.by_id(thread.about_id), Hold.SHARED)
     if asset is None or asset.is_deleted:

@@ -41,7 +41,8 @@ thread = Table(
 """One row per thread; ``steps`` lead from the asset to the part of it that is meant.
 
 ``task_type``, ``task_state`` and ``task_priority`` are what OpenMetadata 2 says of a task (``model/task.py``), ``name``
-what it calls an announcement; ``is_announced`` is false until an announcement begins whose start was still to come.
+what it calls an announcement; ``is_announced`` is false until an announcement begins whose start was still to come;
+one that was over when it was made never begins.
 ``document`` lacks the address of the asset, which may be renamed, and the posts.
 """
 

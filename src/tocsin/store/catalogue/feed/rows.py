@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, or_, select, update
 
 from tocsin.chunks import chunks_of
-from tocsin.model.announced_thread import is_unannounced
+from tocsin.model.announced_thread import is_to_begin
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import join_steps, steps_of
 from tocsin.model.task import priority_of, state_of, task_type_of
@@ -250,7 +250,7 @@ def _row(stored_thread: StoredThread) -> documents.Row:
         "updated_at_ms": stored_thread.document["updatedAt"],
         "document": to_text(stored_thread.document),
         "name": (stored_thread.document.get(FACTS) or {}).get("name") if announcement else None,
-        "is_announced": not is_unannounced(stored_thread),
+        "is_announced": not is_to_begin(stored_thread),
         **_task_row(stored_thread),
     }
 

@@ -41,7 +41,7 @@ from tocsin.delivery.wording.reports import (
     report_text,
     status_text,
 )
-from tocsin.delivery.wording.subjects import SHOWN_OF_NEW, alert_values, subject_lines
+from tocsin.delivery.wording.subjects import alert_values, subject_lines, without_said_of_whole
 from tocsin.delivery.wording.surroundings import advice_lines, surrounding_lines
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
@@ -119,13 +119,6 @@ _TELLERS = {
 }
 """Fields whose changes are not told beside that of another field, which tells them."""
 
-_SAID_OF_NEW = frozenset({*SHOWN_OF_NEW, "name", "displayName", "fullyQualifiedName"}) | {
-    *("service", "database", "databaseSchema", "apiCollection", "glossary", "parent", "classification"),
-    *("batchSize", "retries", "pollInterval", "enabled", "alertType", "provider", "destinations", "filteringRules"),
-    *("trigger", "input", "resources", "config", "className", "timeout", "readTimeout", "observability"),
-}
-"""Fields of what is new that its name, its full name or other lines say, or of which hardly anything is meant."""
-
 _EDGE_RANKS = {"added": Rank.ADDED, "removed": Rank.REMOVED}
 _DONE = {ChangeOperation.ADD: "added", ChangeOperation.REMOVE: "removed", ChangeOperation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}
@@ -184,9 +177,7 @@ def event_text(
         kinds = {reason.kind for reason in reasons}
         headline, lines, advice = thread_text(event, kinds, asset.name, zone, reader_id)
     lines = lines or import_lines(event)
-    if description is not None and event.event_type is EventType.ENTITY_CREATED and event.entity:
-        further_fields = tuple(one for one in description.fields_added if one.name not in _SAID_OF_NEW)
-        description = description.model_copy(update={"fields_added": further_fields})
+    description = description and without_said_of_whole(event, description)
     if not lines and description is not None:
         lines = _lines_with_labels(event, description, zone)
     headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"

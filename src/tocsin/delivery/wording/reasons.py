@@ -12,6 +12,7 @@ from tocsin.delivery.wording.change_requests import asked_clauses
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED, AskedFor, tells_author
 from tocsin.model.notification import Reason, ReasonContext
+from tocsin.model.phrases import list_text
 from tocsin.model.subscription import Channel
 from tocsin.model.thread import THREAD
 
@@ -21,13 +22,32 @@ RECEIVERS: dict[str, str] = {
     **dict.fromkeys((Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT), "channel"),
 }
 """What an alert names on each channel that names no person; of all others, an address."""
+_MOST_ALERTS = 5
 _OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_UPDATED})
 
 
 def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "", answerable: AskedFor = NOT_ASKED) -> str:
-    """Return why the recipient of an event over a channel is notified: each reason once."""
+    """Return why the recipient of an event over a channel is notified: each reason once, with all of its alerts.
+
+    ``you own it (alerts Orders and Removed); you follow it (alert Orders)``. What an alert says beside its name, as
+    what failed first, stays with it alone.
+    """
     context, receiver = reason_context(event, answerable), RECEIVERS.get(channel, "address")
-    return "; ".join(dict.fromkeys(reason.sentence(context=context, receiver=receiver) for reason in reasons))
+    alert_names: dict[str, list[str]] = {}
+    for reason in reasons:
+        if reason.search is not None or reason.held_by or reason.downstream_of is not None:
+            alert_names[reason.sentence(context=context, receiver=receiver)] = []
+            continue
+        names = alert_names.setdefault(reason.sentence(context=context, names_alert=False, receiver=receiver), [])
+        if reason.subscription_name not in names:
+            names.append(reason.subscription_name)
+    return "; ".join(f"{because}{_alerts_text(names)}" for because, names in alert_names.items())
+
+
+def _alerts_text(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f" (alert{'s' if len(names) > 1 else ''} {list_text(names, limit=_MOST_ALERTS)})"
 
 
 def reason_context(event: ChangeEvent, answerable: AskedFor = NOT_ASKED) -> ReasonContext:

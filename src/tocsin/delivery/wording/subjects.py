@@ -14,7 +14,7 @@ from tocsin.delivery.wording.assets import ALERT
 from tocsin.delivery.wording.facts import object_in, objects_in
 from tocsin.delivery.wording.values import value_text
 from tocsin.model.address import masked_url
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import count_text, in_words, list_text
@@ -22,6 +22,14 @@ from tocsin.model.severity import severity_named
 from tocsin.model.subscription import Category, ScheduleFrequency, TriggerType
 
 SHOWN_OF_NEW = ("description", "columns", "tasks")
+_SAID_OF_NEW = frozenset({*SHOWN_OF_NEW, "name", "displayName", "fullyQualifiedName"}) | {
+    *("service", "database", "databaseSchema", "apiCollection", "glossary", "parent", "classification"),
+    *("batchSize", "retries", "pollInterval", "enabled", "alertType", "provider", "destinations", "filteringRules"),
+    *("trigger", "input", "resources", "config", "className", "timeout", "readTimeout", "observability"),
+}
+"""Fields of what is new that its name, its full name or other lines say, or of which hardly anything is meant."""
+_WHOLE_ENTITY = "entity"
+"""What the deletion for good of an entity names as its one change: all of the entity."""
 _CHANGES_OF_ALERTS = frozenset(
     {
         *(EventType.ENTITY_CREATED, EventType.ENTITY_UPDATED, EventType.ENTITY_RESTORED),
@@ -37,6 +45,17 @@ _ANY = ("*", "?")
 _QUARTZ_FIELDS, _UNIX_FIELDS = 6, 5
 _LAST_HOUR, _LAST_MINUTE, _LAST_DAY = 23, 59, 28
 _SUNDAY_OF_UNIX = 7
+
+
+def without_said_of_whole(event: ChangeEvent, description: ChangeDescription) -> ChangeDescription:
+    """Return the changes without those that the headline or other lines say of what is new, or deleted for good."""
+    if event.event_type is EventType.ENTITY_CREATED and event.entity:
+        further_fields = tuple(one for one in description.fields_added if one.name not in _SAID_OF_NEW)
+        return description.model_copy(update={"fields_added": further_fields})
+    if event.event_type is EventType.ENTITY_DELETED:
+        other_fields = tuple(one for one in description.fields_deleted if one.name != _WHOLE_ENTITY)
+        return description.model_copy(update={"fields_deleted": other_fields})
+    return description
 
 
 def subject_lines(event: ChangeEvent) -> Iterator[ChangeLine]:

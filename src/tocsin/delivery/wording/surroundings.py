@@ -73,11 +73,16 @@ _OF_FAILED_SUITE = "open the tests that fail, and repair what they found"
 _FATES = {
     EventType.ENTITY_SOFT_DELETED: (
         "it can be restored until it is deleted permanently",
+        "it can be restored, with all below it, until it is deleted permanently",
         "restore it if that was a mistake",
     ),
-    EventType.ENTITY_DELETED: ("it cannot be restored", "create it anew if it is still needed"),
+    EventType.ENTITY_DELETED: (
+        "it cannot be restored",
+        "neither it nor what was below it can be restored",
+        "create it anew if it is still needed",
+    ),
 }
-"""What follows from a deletion, and what helps."""
+"""What follows from a deletion, for an entity alone and for one with others below it, and what helps."""
 
 
 def is_deletion(event: ChangeEvent) -> bool:
@@ -145,9 +150,9 @@ def advice_lines(
     known to be open; a failure is always advised to be repaired, unless another person looks into it.
     """
     if fate := _FATES.get(event.event_type):
-        follows, advice = fate
-        below = ", with all below it," if event.below_count else ""
-        yield ChangeLine(follows.replace(" restored", f" restored{below}", 1), rank=Rank.DELETED, label="what follows")
+        follows, follows_below, advice = fate
+        follows = follows_below if event.below_count else follows
+        yield ChangeLine(follows, rank=Rank.DELETED, label="what follows")
         yield advice_line(advice)
         return
     if handover := assigned_incident(described):

@@ -330,7 +330,10 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         entity={"id": TEST["id"], "name": "public", "owners": OWNERS},
         imported=(ImportedCount(entity_type="table", created=312, updated=14),),
     ),
-    "permanently_deleted": _of_orders(None, event_type=EventType.ENTITY_DELETED),
+    "permanently_deleted": _of_orders(deletion_of("entity", {"name": "orders"}), event_type=EventType.ENTITY_DELETED),
+    "permanently_deleted_with_all_below": _of_orders(
+        deletion_of("entity", {"name": "orders"}), event_type=EventType.ENTITY_DELETED, below_count=5_000
+    ),
     "restored": _of_orders(update_of("deleted", True, False), event_type=EventType.ENTITY_RESTORED),
     "created": _of_orders(None, event_type=EventType.ENTITY_CREATED),
     "column_removed": _of_orders(deletion_of("columns", [{"name": "cart_id", "dataType": "BIGINT"}])),

@@ -27,6 +27,16 @@ def test_who_follows_the_table_of_a_test_follows_that_and_not_the_test() -> None
     assert why_text(hidden, (OF_SUBJECT,)) == "you follow the table, which this test checks (alert Orders)"
 
 
+def test_a_reason_that_several_alerts_share_is_said_once() -> None:
+    event, owner_reason = change_event(), Reason(kind=ReasonKind.OWNER, **OF)
+    removal_reason = owner_reason.model_copy(update={"subscription_name": "Removed"})
+    why = why_text(event, (owner_reason, FOLLOWS, removal_reason, removal_reason))
+    assert why == "you own it (alerts Orders and Removed); you follow it (alert Orders)"
+    downstream_reason = owner_reason.model_copy(update={"subscription_name": "Failed", "downstream_of": "raw.orders"})
+    with_cause = "you own it (alert Orders); you own it (alert Failed; raw.orders failed first)"
+    assert why_text(event, (owner_reason, downstream_reason)) == with_cause
+
+
 def test_who_follows_the_asset_of_a_thread_follows_that() -> None:
     assert why_text(thread_event("threadCreated"), (OF_SUBJECT,)) == "you follow orders (alert Orders)"
 

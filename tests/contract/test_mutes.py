@@ -240,6 +240,30 @@ def test_the_page_of_a_mail_offers_its_asset_its_kind_and_everything(
     assert "unsubscribed from the asset by a link in a mail" in str(explanation)
 
 
+def test_the_page_of_a_mail_of_several_changes_offers_what_all_of_them_are_about(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    client.close()
+    assign_owners(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL, pollInterval=600)
+    key = served.app.state.parts.alert_stores.unsubscribe_key
+
+    def scopes_after(event: str) -> set[str]:
+        notify_all(sqlite_engine)
+        notifications = explanation_of(administrator, event, subscription="Mail", user="ann")["notified"]["data"]
+        mail = next(entry["id"] for entry in notifications if entry["channel"] == "Email")
+        with served.client() as nobody:
+            page = nobody.get(f"/unsubscribe/{sign_token(UNSUBSCRIBE, mail, key)}").text
+        return {scope for scope in ("alerts", "asset", "kind", "everything") if f'value="{scope}"' in page}
+
+    describe(administrator, orders, "one")
+    assert scopes_after(describe(administrator, orders, "two")) == {"alerts", "asset", "kind", "everything"}
+    rename = {"op": "add", "path": "/displayName", "value": "Orders"}
+    assert send_patch(administrator, f"/tables/{orders['id']}", rename).is_success
+    assert scopes_after(describe(administrator, orders, "three")) == {"alerts", "asset", "everything"}
+
+
 def test_the_page_of_an_address_that_an_alert_names_says_what_a_person_could_undo_and_it_cannot(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

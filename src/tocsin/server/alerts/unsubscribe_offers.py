@@ -28,6 +28,8 @@ FIELD = "from"
 """The field of the form that names the scope."""
 
 _MOST_FIELDS = 10
+_MOST_EVENTS = 100
+"""Events of a mail that are read to find what they are all about."""
 
 
 class UnsubscribeScope(StrEnum):
@@ -67,9 +69,7 @@ class UnsubscribeOffers:
         if not is_for_person(notifications):
             return cls(notifications, by_scope)
         defaults = parts.alert_stores.preferences.defaults()
-        if len(notifications) == 1:
-            roles = {reason.role for reason in notifications[0].reasons}
-            by_scope |= dict(_offers_of_event(notifications[0], defaults.mandatory_in(roles), parts))
+        by_scope |= _offers_of_all(notifications, defaults, parts)
         everything = (MuteKind.EVERYTHING, EVERYTHING_ID)
         by_scope[UnsubscribeScope.EVERYTHING] = Offer("everything", ("everything",), (everything,))
         return cls(notifications, by_scope, tuple(_mandatory_texts(defaults)))
@@ -132,6 +132,27 @@ def _mandatory_texts(defaults: DefaultPreferences) -> Iterator[str]:
     yield from (subject_text(kind) for kind in defaults.mandatory)
     for role, kinds in defaults.mandatory_roles.items():
         yield from (f"{subject_text(kind)} {ROLE_WORDS[role]}" for kind in kinds if kind not in defaults.mandatory)
+
+
+def _offers_of_all(
+    notifications: Sequence[Notification], defaults: DefaultPreferences, parts: Parts
+) -> dict[UnsubscribeScope, Offer]:
+    """Return the asset and the kinds that all events of a mail are about; none where these differ, or are very many."""
+    if len(notifications) > _MOST_EVENTS:
+        return {}
+    offers_of_all: dict[UnsubscribeScope, Offer] | None = None
+    for notification in notifications:
+        roles = {reason.role for reason in notification.reasons}
+        offers = dict(_offers_of_event(notification, defaults.mandatory_in(roles), parts))
+        before = offers if offers_of_all is None else offers_of_all
+        offers_of_all = {
+            scope: offer
+            for scope, offer in offers.items()
+            if scope in before and before[scope].subjects == offer.subjects
+        }
+        if not offers_of_all:
+            return {}
+    return offers_of_all or {}
 
 
 def _offers_of_event(

@@ -19,4 +19,18 @@ export default ts.config(
       'max-lines': ['error', 300],
     },
   },
+  {
+    files: ['src/**'],
+    ignores: ['src/words/now.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'CallExpression[callee.object.name="Date"][callee.property.name="now"], NewExpression[callee.name="Date"][arguments.length=0]',
+          message: "Clocks of browsers may be wrong: `serverNow()` of words/now.ts is the server's time.",
+        },
+      ],
+    },
+  },
 );

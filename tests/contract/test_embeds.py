@@ -136,7 +136,9 @@ def test_pages_of_listed_origins_read_these_routes_and_no_others(portal: Portal,
             assert "access-control-allow-origin" not in refusal.headers, path
     token = portal.token()
     with portal.page(token) as page, portal.page(token, "https://evil.example.com") as evil:
-        assert page.get("/embed/inbox").headers["access-control-allow-origin"] == PORTAL
+        headers = page.get("/embed/inbox").headers
+        assert headers["access-control-allow-origin"] == PORTAL
+        assert headers["access-control-expose-headers"] == "Date"
         refusal = evil.get("/embed/inbox")
         assert (refusal.status_code, "access-control-allow-origin" in refusal.headers) == (403, False)
         assert "access-control-allow-origin" not in page.get("/system/version").headers

@@ -1,4 +1,5 @@
 // Alerts: what they say, how they fare, whom they told, and what failed. Counts are of 30 days unless said.
+import { serverNow } from '../words/now';
 import { api, dataOf } from './client';
 import type { components } from './schema';
 
@@ -100,7 +101,7 @@ type LogPage = { data: LogEntry[]; paging: { after?: string } };
 /** Return whom an alert told in 30 days, newest first. */
 export const log = (id: string, after: string): Promise<LogPage> => {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  const query = { startDate: day(Date.now() - 30 * 86_400_000), endDate: day(Date.now()), limit: PAGE };
+  const query = { startDate: day(serverNow() - 30 * 86_400_000), endDate: day(serverNow()), limit: PAGE };
   return dataOf(
     api.GET('/api/v1/events/subscriptions/{subscription_id}/logs', {
       params: { path: { subscription_id: id }, query: { ...query, ...(after ? { after } : {}) } },

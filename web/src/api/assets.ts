@@ -1,4 +1,5 @@
 // Assets of every type: reading, changing, following, versions, tests, runs and activity, by the routes of their collection.
+import { serverNow } from '../words/now';
 import { collectionOf } from '../words/types';
 import type { Reference } from '../words/references';
 import { api, ApiError, dataOf } from './client';
@@ -214,7 +215,7 @@ export type Result = {
 
 /** Return the results of a test of the last 30 days, newest first. */
 export async function readResults(fqn: string): Promise<readonly Result[]> {
-  const query = { startTs: Date.now() - 30 * DAY_MS, endTs: Date.now(), limit: 30 };
+  const query = { startTs: serverNow() - 30 * DAY_MS, endTs: serverNow(), limit: 30 };
   const params = { path: { fqn }, query };
   const page = await dataOf(api.GET('/api/v1/dataQuality/testCases/testCaseResults/{fqn}', { params }));
   return page.data.map((each) => ({
@@ -231,7 +232,7 @@ export async function readResults(fqn: string): Promise<readonly Result[]> {
 
 /** Return the runs of a pipeline or ingestion of the last 30 days, newest first. */
 export async function readRuns(type: string, fqn: string): Promise<readonly Result[]> {
-  const query = { startTs: Date.now() - 30 * DAY_MS, endTs: Date.now(), limit: 30 };
+  const query = { startTs: serverNow() - 30 * DAY_MS, endTs: serverNow(), limit: 30 };
   const params = { path: { fqn }, query };
   if (type === 'pipeline') {
     const page = await dataOf(api.GET('/api/v1/pipelines/{fqn}/status', { params }));

@@ -1,4 +1,5 @@
 // What broke its readers lately, by the id of the asset.
+import { serverNow } from '../words/now';
 import type { ChangeEvent } from './events';
 import { read, type Page } from './collections';
 import type { Marks, Mark } from './marks';
@@ -8,7 +9,7 @@ const MOST_PAGES = 20; // each of 1,000 events, or of what 20,000 looked at hold
 const HOUR_MS = 3_600_000;
 
 /** Return since when it is news that something broke: a week ago, by the hour, so that pages share what they read. */
-export const breakingSince = (): number => Math.floor((Date.now() - 7 * 24 * HOUR_MS) / HOUR_MS) * HOUR_MS;
+export const breakingSince = (): number => Math.floor((serverNow() - 7 * 24 * HOUR_MS) / HOUR_MS) * HOUR_MS;
 
 /** What broke readers, by the id of its asset; where `isCut`, the newest of very many changes are missing. */
 export type Breaking = { marks: Marks; isCut: boolean };

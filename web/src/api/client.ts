@@ -1,5 +1,6 @@
 // Client of the API, typed by its OpenAPI document. The session is a cookie; what changes something carries its CSRF token.
 import createClient, { type Middleware } from 'openapi-fetch';
+import { browserNow, learnTime } from '../words/now';
 import { isOwn, outbox } from './outbox.svelte';
 import type { paths } from './schema';
 import { session } from './session.svelte';
@@ -20,16 +21,20 @@ const REFUSED =
   'There is no connection, and others would be told of this, so it does not wait: do it again once there is.';
 
 const copies = new Map<string, Request>(); // a request that was sent cannot be read again
+const sentTimes = new WeakMap<Request, number>();
 const pathOf = (request: Request) => new URL(request.url).pathname;
 
 const middleware: Middleware = {
   onRequest({ request, id }) {
     if (request.method !== 'GET' && isOwn(pathOf(request))) copies.set(id, request.clone());
     if (request.method !== 'GET' && session.csrfToken) request.headers.set('X-CSRF-Token', session.csrfToken);
+    sentTimes.set(request, browserNow());
     return request;
   },
-  async onResponse({ response, id }) {
+  async onResponse({ request, response, id }) {
     copies.delete(id);
+    const sentMs = sentTimes.get(request);
+    if (sentMs !== undefined) learnTime(response.headers, sentMs);
     if (response.ok) return;
     if (response.status === 401) session.end();
     const body = await response

@@ -1,4 +1,5 @@
 // What an asset holds: profiles of a table over time, and sample data, as far as one may see them.
+import { serverNow } from '../words/now';
 import { api, ApiError, dataOf } from './client';
 import { collectionOf } from '../words/types';
 
@@ -28,7 +29,7 @@ export const MASK = '********';
 
 /** Return the profiles of a table of the last 30 days, oldest first, and the latest one of each column. */
 export async function readProfile(fqn: string) {
-  const endTs = Date.now();
+  const endTs = serverNow();
   const params = { path: { fqn }, query: { startTs: endTs - 30 * DAY_MS, endTs, limit: 100 } };
   const reading = dataOf(api.GET('/api/v1/tables/{fqn}/tableProfile/latest', { params: { path: { fqn } } }));
   const page = (await dataOf(

@@ -1,5 +1,6 @@
 // Change events of the log: read backwards from its end in stretches, one whole, explained, and with who was told.
 import type { Affected } from '../words/chains';
+import { serverNow } from '../words/now';
 import { read, write, type Page } from './collections';
 
 export type ChangeEvent = {
@@ -130,7 +131,7 @@ const MONTH_MS = 30 * 86_400_000;
 /** Return events of an asset, the newest of the last month first; without any, those before. */
 export async function eventsOf(entityId: string, most = 8): Promise<ChangeEvent[]> {
   const query = { entityId, format: 'tocsin', limit: PAGE };
-  const recent = await read<LogPage>('events', { ...query, timestamp: Date.now() - MONTH_MS });
+  const recent = await read<LogPage>('events', { ...query, timestamp: serverNow() - MONTH_MS });
   const page = recent.data.length ? recent : await read<LogPage>('events', query);
   return page.data.reverse().slice(0, most);
 }

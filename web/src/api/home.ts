@@ -1,4 +1,5 @@
 // What Home shows: what needs me, what happened since a time, incidents, my alerts, what I own, and what comes.
+import { serverNow } from '../words/now';
 import { changeNumberOf } from '../words/titles';
 import type { Alert } from './alerts';
 import { api, dataOf } from './client';
@@ -68,7 +69,7 @@ export async function readHappenings(
   scope: 'team' | 'everything',
   sinceMs: number,
 ): Promise<readonly Happening[]> {
-  const days = Math.max(1, Math.ceil((Date.now() - sinceMs) / DAY_MS));
+  const days = Math.max(1, Math.ceil((serverNow() - sinceMs) / DAY_MS));
   const params = { query: { days, limit: MOST_HAPPENINGS } };
   const page =
     scope === 'team'

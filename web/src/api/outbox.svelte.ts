@@ -1,5 +1,6 @@
 // What was done without a connection: acts that concern only oneself wait in this browser, and are done later in order.
 // What notifies others never waits: it may be wrong by then. Next: client.ts, which puts requests in.
+import { browserNow } from '../words/now';
 import { session } from './session.svelte';
 import { inTurn } from './turns';
 
@@ -22,7 +23,7 @@ class Outbox {
   async add(request: Request): Promise<void> {
     const path = new URL(request.url).pathname + new URL(request.url).search;
     const body = await request.text();
-    const act = { method: request.method, path, body, userId: session.userId, atMs: Date.now() };
+    const act = { method: request.method, path, body, userId: session.userId, atMs: browserNow() };
     this.#keep([...read(), act].slice(-MOST));
   }
 
@@ -48,11 +49,11 @@ class Outbox {
   }
 
   #next(): WaitingAct | undefined {
-    return read().find(({ userId, atMs }) => userId === session.userId && Date.now() - atMs < LONGEST_MS);
+    return read().find(({ userId, atMs }) => userId === session.userId && browserNow() - atMs < LONGEST_MS);
   }
 
   #keep(acts: readonly WaitingAct[]): void {
-    const fresh = acts.filter(({ atMs }) => Date.now() - atMs < LONGEST_MS);
+    const fresh = acts.filter(({ atMs }) => browserNow() - atMs < LONGEST_MS);
     localStorage.setItem(KEY, JSON.stringify(fresh));
     this.acts = fresh;
   }

@@ -1,4 +1,6 @@
 // The session of this browser, shared by its tabs: who is logged in, and the CSRF token of what changes something.
+import { browserNow, learnTime } from '../words/now';
+
 export type Session = { id: string; userId: string; csrfToken: string };
 
 /** `ended`: the server knows the session no more, while its pages stand open; who logs in again goes on there. */
@@ -20,7 +22,9 @@ class BrowserSession {
 
   /** Ask the server whether this browser has a session. */
   async load(): Promise<void> {
+    const sentMs = browserNow();
     const answer = await fetch('/api/v1/auth/session').catch(() => null);
+    if (answer) learnTime(answer.headers, sentMs); // before any page is drawn
     if (answer?.ok) this.#open(await answer.json());
     else if (answer?.status === 401) this.end();
   }

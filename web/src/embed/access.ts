@@ -1,4 +1,5 @@
 // Access of an embed: short-lived tokens from the page that shows it, and requests of Tocsin with them.
+import { browserNow, learnTime } from '../words/now';
 
 /** Where tokens come from: an address of the page's own server, or a function of the page. */
 export type TokenSource = string | (() => Promise<string>);
@@ -25,8 +26,9 @@ async function askHost(address: string): Promise<string> {
 
 /** Ask Tocsin; a token that has ended is replaced once. Resolves to what it answers. */
 export async function ask<T>(server: string, source: TokenSource, path: string, method = 'GET'): Promise<T> {
-  const send = async (token: string) =>
-    fetch(`${server}/api/v1/embed/${path}`, {
+  const send = async (token: string) => {
+    const sentMs = browserNow();
+    const answer = await fetch(`${server}/api/v1/embed/${path}`, {
       method,
       headers: { Authorization: `Bearer ${token}` },
       credentials: 'omit',
@@ -34,6 +36,9 @@ export async function ask<T>(server: string, source: TokenSource, path: string, 
     }).catch(() => {
       throw new Error('Tocsin cannot be reached.');
     });
+    learnTime(answer.headers, sentMs);
+    return answer;
+  };
   const token = await tokenFrom(source);
   let answer = await send(token);
   if (answer.status === 401) answer = await send(await tokenFrom(source, token));

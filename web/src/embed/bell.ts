@@ -1,5 +1,6 @@
 // <tocsin-bell>: how much is unread, and the first of it; an item opens in Tocsin.
 import { pathOf } from '../words/names';
+import { serverNow } from '../words/now';
 import { ago, exactly } from '../words/times';
 import { reasonWithoutAlert } from '../words/titles';
 import { EmbedElement, icon, make, wordsOf } from './element';
@@ -166,7 +167,7 @@ export class TocsinBell extends EmbedElement {
 const elsewhere = { target: '_blank', rel: 'noopener' };
 
 function linkTo(entry: Entry): HTMLElement {
-  const when = make('time', { title: exactly(entry.timestamp) }, ago(entry.timestamp, Date.now()));
+  const when = make('time', { title: exactly(entry.timestamp) }, ago(entry.timestamp, serverNow()));
   const about = [pathOf(entry.entityFullyQualifiedName), reasonWithoutAlert(entry.reason)].filter(Boolean);
   const title = make('span', { class: 'title' }, entry.title);
   if (!entry.read) title.append(make('span', { class: 'hidden' }, ', unread'));

@@ -1,4 +1,6 @@
 // Days and times of the calendar, as dates of change requests, events and lists say them.
+import { serverNow } from './now';
+
 const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 const longFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
 const yearFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
@@ -16,7 +18,7 @@ const isSameDay = (a: number, b: number): boolean =>
   new Date(a).toDateString() === new Date(b).toDateString();
 
 /** Return a day: `9 Dec`, with the year where it is another than now's. */
-export function dayOf(atMs: number, nowMs = Date.now()): string {
+export function dayOf(atMs: number, nowMs = serverNow()): string {
   const isThisYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear();
   return (isThisYear ? dayFormat : yearFormat).format(atMs);
 }
@@ -36,14 +38,14 @@ export const zoneAt = (atMs: number): string =>
 export const fieldDayOf = (atMs: number): string => new Date(atMs).toLocaleDateString('sv-SE');
 
 /** Return when something happened, as short as it is clear: `08:47`, `Tue 18:40`, `3 Nov`. */
-export function whenOf(atMs: number, nowMs = Date.now()): string {
+export function whenOf(atMs: number, nowMs = serverNow()): string {
   if (isSameDay(atMs, nowMs)) return clockOf(atMs);
   if (nowMs - atMs < 6 * DAY_MS && atMs < nowMs) return `${weekdayFormat.format(atMs)} ${clockOf(atMs)}`;
   return dayOf(atMs, nowMs);
 }
 
 /** Return when something to come ends: `18:30`, `tomorrow 09:00`, `Fri 4 Dec 09:00`, `3 Mar 2027`. */
-export function endingOf(atMs: number, nowMs = Date.now()): string {
+export function endingOf(atMs: number, nowMs = serverNow()): string {
   if (isSameDay(atMs, nowMs)) return clockOf(atMs);
   if (untilOf(atMs, nowMs) === 'tomorrow') return `tomorrow ${clockOf(atMs)}`;
   if (atMs - nowMs < 14 * DAY_MS)
@@ -54,14 +56,14 @@ export function endingOf(atMs: number, nowMs = Date.now()): string {
 const MOMENT_IN_UTC = /(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}) UTC\b/g;
 
 /** Return a sentence of the server with its moments in the reader's zone: `2026-12-14 19:47 UTC` is `14 Dec 20:47`. */
-export const inOwnZone = (text: string, nowMs = Date.now()): string =>
+export const inOwnZone = (text: string, nowMs = serverNow()): string =>
   text.replace(MOMENT_IN_UTC, (_, day: string, time: string) => {
     const atMs = Date.parse(`${day}T${time}Z`);
     return `${dayOf(atMs, nowMs)} ${clockOf(atMs)}`;
   });
 
 /** Return the distance to a day to come: `today`, `tomorrow`, `in 7 days`; of one that passed `3 days ago`. */
-export function untilOf(atMs: number, nowMs = Date.now()): string {
+export function untilOf(atMs: number, nowMs = serverNow()): string {
   const startOf = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
   const days = Math.round((startOf(atMs) - startOf(nowMs)) / DAY_MS);
   if (days === 0) return 'today';

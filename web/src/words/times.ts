@@ -1,4 +1,6 @@
 // Times as people say them: relative up to a week, then the date; exact on hover.
+import { serverNow } from './now';
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -24,7 +26,7 @@ export const exactly = (atMs: number, zone?: string): string =>
  * Return a time of the day that holds in a zone: `09:00`, or `09:00 UTC`, `09:00 Lisbon time` where that is not the
  * time here. All other times are those of this browser.
  */
-export function timeIn(clock: string, zone: string, nowMs = Date.now()): string {
+export function timeIn(clock: string, zone: string, nowMs = serverNow()): string {
   const zonedNow = (of?: string) =>
     formatOf('minute', { day: 'numeric', hour: '2-digit', minute: '2-digit' }, of).format(nowMs);
   if (zonedNow(zone) === zonedNow()) return clock;

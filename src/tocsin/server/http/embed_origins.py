@@ -25,7 +25,11 @@ class EmbedOrigins:
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
         self._app = app
         self._shared = CORSMiddleware(
-            app, allow_origins=origins, allow_methods=("GET", "PUT", "DELETE"), allow_headers=("Authorization",)
+            app,
+            allow_origins=origins,
+            allow_methods=("GET", "PUT", "DELETE"),
+            allow_headers=("Authorization",),
+            expose_headers=("Date",),  # by which an embed knows the server's time
         )
         self._is_on = bool(origins)
 

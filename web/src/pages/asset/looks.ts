@@ -1,4 +1,6 @@
 // When this browser last showed an asset to a person, and at which version: what changed since then stands first.
+import { serverNow } from '../../words/now';
+
 export type Look = { atMs: number; version: number };
 
 const MOST = 300;
@@ -17,7 +19,7 @@ export const lookedAt = (userId: string, id: string): Look | null => readLooks(u
 
 /** Note that a person looks at a version of an asset now; the oldest looks are forgotten. */
 export function noteLook(userId: string, id: string, version: number): void {
-  const looks = Object.entries({ ...readLooks(userId), [id]: { atMs: Date.now(), version } });
+  const looks = Object.entries({ ...readLooks(userId), [id]: { atMs: serverNow(), version } });
   looks.sort(([, one], [, other]) => other.atMs - one.atMs);
   try {
     localStorage.setItem(keyOf(userId), JSON.stringify(Object.fromEntries(looks.slice(0, MOST))));

@@ -2,6 +2,7 @@
 import * as follows from '../../api/follows';
 import { mute, unmute } from '../../api/preferences';
 import { toasts } from '../../app/toasts.svelte';
+import { serverNow } from '../../words/now';
 
 const DAY_MS = 86_400_000;
 type List = readonly follows.Followed[];
@@ -46,7 +47,7 @@ export class Acts {
     });
   muteFor = (list: List, days: number) =>
     this.#attempt(async () => {
-      const until = Date.now() + days * DAY_MS;
+      const until = serverNow() + days * DAY_MS;
       for (const { asset } of list)
         await mute(this.userId, { kind: 'asset', id: asset.id, type: asset.type, until });
       toasts.say(
@@ -63,7 +64,7 @@ export class Acts {
     });
   pause = (days: number) =>
     this.#attempt(async () => {
-      await mute(this.userId, { kind: 'everything', until: Date.now() + days * DAY_MS });
+      await mute(this.userId, { kind: 'everything', until: serverNow() + days * DAY_MS });
       toasts.say(
         'Everything is muted.',
         this.#undo(() => unmute(this.userId, 'everything')),

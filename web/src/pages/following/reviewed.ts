@@ -1,6 +1,7 @@
 // What of a follow is worth a review, as the server judges it (docs/follows.md, "Review").
 import type { Followed, Summary } from '../../api/follows';
 import { countOf } from '../../words/dates';
+import { serverNow } from '../../words/now';
 import { labelOf } from '../../words/types';
 
 const NOISY_FROM = 10;
@@ -11,7 +12,7 @@ export const isNoisy = ({ told }: Followed): boolean =>
   told.count >= NOISY_FROM && told.unread === told.count;
 
 /** Return whether a follow has had no change and told nothing for half a year. */
-export const isStale = ({ tie, asset, lastChange, told }: Followed, nowMs = Date.now()): boolean =>
+export const isStale = ({ tie, asset, lastChange, told }: Followed, nowMs = serverNow()): boolean =>
   tie !== 'container' &&
   asset.type !== 'dashboard' &&
   Math.max(lastChange.timestamp, told.last ?? 0) < nowMs - STALE_AFTER_MS;

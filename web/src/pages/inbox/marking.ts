@@ -4,6 +4,7 @@ import * as inbox from '../../api/inbox';
 import { mute, unmute } from '../../api/preferences';
 import { toasts } from '../../app/toasts.svelte';
 import { nameOf } from '../../words/names';
+import { serverNow } from '../../words/now';
 import { assetOf, type Row } from './rows';
 
 const DAY_MS = 86_400_000;
@@ -64,7 +65,7 @@ export function markingOf(client: QueryClient, userId: string) {
     mute: muteIt,
     muteAssetOf: (row: Row) => {
       const { id, type, fullyQualifiedName } = assetOf(row.entry);
-      const body: MuteRequest = { kind: 'asset', id, type, until: Date.now() + 7 * DAY_MS };
+      const body: MuteRequest = { kind: 'asset', id, type, until: serverNow() + 7 * DAY_MS };
       return muteIt(body, `${nameOf(fullyQualifiedName)} is muted for a week.`);
     },
   };

@@ -1,6 +1,7 @@
 // When a snoozed row comes back: choices of the menu, from the next hour to the end of its incident.
 import type { Until } from '../../api/inbox';
 import { clockOf, longDayOf } from '../../words/dates';
+import { serverNow } from '../../words/now';
 
 export type Snooze = { label: string; hint: string; until: Until; said: string };
 
@@ -15,7 +16,7 @@ const dayAt = (nowMs: number, days: number, hour: number): number => {
 };
 
 /** Return tomorrow at eight. */
-export const tomorrowMs = (nowMs = Date.now()): number => dayAt(nowMs, 1, MORNING);
+export const tomorrowMs = (nowMs = serverNow()): number => dayAt(nowMs, 1, MORNING);
 
 /** Return the times until which one may snooze at a moment; the end of an incident only while one is open. */
 export function snoozesOf(nowMs: number, { hasIncident = false } = {}): Snooze[] {

@@ -1,6 +1,7 @@
 // The alert that is being written: what people choose, and the request, or the patch, that it becomes.
 import type { Alert, AlertRequest, Destination, Operation } from '../../../api/alerts';
 import { conditionOfRules, fileOf } from '../../../words/alerts';
+import { serverNow } from '../../../words/now';
 import { requestOf } from '../../../words/requests';
 
 type Rules = NonNullable<AlertRequest['filteringRules']>['rules'];
@@ -178,7 +179,7 @@ export class Draft {
     return {
       ...request,
       toMeOnly: true,
-      expires: Date.now() + WEEK_MS,
+      expires: serverNow() + WEEK_MS,
       destinations: own.length ? own : [{ category: 'Owners', type: 'ActivityFeed' }],
     } as AlertRequest;
   }

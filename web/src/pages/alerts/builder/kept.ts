@@ -1,5 +1,6 @@
 // Drafts of alerts that are kept in this tab while one is elsewhere; each person has their own.
 import { session } from '../../../api/session.svelte';
+import { serverNow } from '../../../words/now';
 import type { Written } from './draft.svelte';
 
 /** What is written, and what was there before: only what differs is taken into a newer alert. */
@@ -18,7 +19,7 @@ export function keptDraft(place: string): Kept | undefined {
 }
 
 export function keepDraft(place: string, written: Written, before: Written): Kept {
-  const kept = { at: Date.now(), written, before };
+  const kept = { at: serverNow(), written, before };
   sessionStorage.setItem(place, JSON.stringify(kept));
   return kept;
 }

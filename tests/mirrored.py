@@ -21,13 +21,13 @@ from tocsin.delivery.transport.egress import egress_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
+from tocsin.rehearsal import RehearsalAudience
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.mirror import Mirror, RunOptions
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
-from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.process.build import BOT, MirrorRecords, ensure_unmapped_policy
 from tocsin.sources.records import SourceEntity
 from tocsin.sources.report import RunReport

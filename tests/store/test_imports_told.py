@@ -18,7 +18,7 @@ from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import CapturedEvent
-from tocsin.sources.process.audience import RehearsalAudience
+from tocsin.rehearsal import RehearsalAudience
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.tables import change_event, notification
 

@@ -28,12 +28,12 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
+from tocsin.rehearsal import RehearsalAudience
 from tocsin.settings import Settings
 from tocsin.sources.openmetadata.mapping import Mapping
 from tocsin.sources.openmetadata.mirror import Mirror, Progress, RunOptions
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
-from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.process.bots import bot_of, check_policies
 from tocsin.sources.process.stored_records import StoredRecords
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue

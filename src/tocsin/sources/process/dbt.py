@@ -12,12 +12,12 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.model.entity import Document
+from tocsin.rehearsal import RehearsalAudience
 from tocsin.settings import Settings
 from tocsin.sources.dbt.artifacts import Artifacts, read_artifacts
 from tocsin.sources.dbt.requests import ProjectPlaces
 from tocsin.sources.dbt.run import Progress, ProjectRun
 from tocsin.sources.dbt.writing import ProjectWriter
-from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.sources.process.bots import bot_of
 from tocsin.sources.process.dbt_files import project_files
 from tocsin.sources.process.stored_records import StoredRecords

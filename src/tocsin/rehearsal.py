@@ -1,4 +1,4 @@
-"""Recipients of what a dry run of the mirror would write, found by the stages of the pipeline.
+"""Recipients of changes that are only rehearsed, found by the stages of the pipeline: dry runs of sources, checks.
 
 Each event is judged by itself, after all that is in the log. Next: ``flow/pipeline.py``.
 """
@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
+from typing import NamedTuple
 
 from sqlalchemy import Engine
 
@@ -53,15 +54,28 @@ _EVENTS_AT_ONCE = 200
 
 
 @dataclass
-class _RecipientCounts:
-    """What one recipient would be told."""
+class RecipientCounts:
+    """What one person would be told: of how many events, by which alerts (names by ids), and for which reasons."""
 
     events: int = 0
-    alerts: set[str] = field(default_factory=set)
+    alerts: dict[str, str] = field(default_factory=dict)
     reasons: set[str] = field(default_factory=set)
 
     def as_document(self) -> Document:
-        return {"events": self.events, "alerts": sorted(self.alerts), "reasons": sorted(self.reasons)}
+        """Return it with the names of the alerts."""
+        return {
+            "events": self.events,
+            "alerts": sorted(set(self.alerts.values())),
+            "reasons": sorted(self.reasons),
+        }
+
+
+class AddressOfAlert(NamedTuple):
+    """The addresses of one channel that an alert names."""
+
+    alert_id: str
+    alert: str
+    channel: str
 
 
 class RehearsedEvents(SqlEvents):
@@ -96,8 +110,8 @@ class RehearsalAudience:
         self._waiting: list[LoggedEvent] = []
         self._wholes: dict[str, LoggedEvent] = {}
         self._event_count = 0
-        self._people: dict[str, _RecipientCounts] = {}
-        self._addresses: Counter[tuple[str, str]] = Counter()
+        self._people: dict[str, RecipientCounts] = {}
+        self._addresses: Counter[AddressOfAlert] = Counter()
 
     def add(self, events: Sequence[CapturedEvent]) -> None:
         """Take the events of one write."""
@@ -110,6 +124,16 @@ class RehearsalAudience:
         if len(self._waiting) >= _EVENTS_AT_ONCE:
             self._resolve()
 
+    def people(self) -> Mapping[str, RecipientCounts]:
+        """Return what each person would be told, by their ids."""
+        self._resolve()
+        return self._people
+
+    def addresses(self) -> Mapping[AddressOfAlert, int]:
+        """Return of how many events the addresses of each alert would be told."""
+        self._resolve()
+        return self._addresses
+
     def as_document(self) -> Document:
         """Return the number of events, and what each recipient would be told, those with most first."""
         self._resolve()
@@ -120,8 +144,8 @@ class RehearsalAudience:
             for user_id, counts in self._people.items()
         ]
         addresses = [
-            {"alert": alert, "channel": channel, "events": count}
-            for (alert, channel), count in sorted(self._addresses.items())
+            {"alert": address.alert, "channel": address.channel, "events": count}
+            for address, count in sorted(self._addresses.items(), key=lambda pair: pair[0][1:])
         ]
         recipients.sort(key=lambda one: (-one["events"], one["name"]))
         return {"events": self._event_count, "people": recipients, "addresses": addresses}
@@ -171,10 +195,15 @@ class RehearsalAudience:
         for draft in drafts:
             reasons = draft.reasons.in_order
             if draft.recipient_id is None:
-                self._addresses.update({(reason.subscription_name, draft.channel.value) for reason in reasons})
+                self._addresses.update(
+                    {
+                        AddressOfAlert(reason.subscription_id, reason.subscription_name, draft.channel.value)
+                        for reason in reasons
+                    }
+                )
                 continue
-            counts = self._people.setdefault(draft.recipient_id, _RecipientCounts())
+            counts = self._people.setdefault(draft.recipient_id, RecipientCounts())
             counts.events += (draft.event.offset, draft.recipient_id) not in counted_pairs
-            counts.alerts |= {reason.subscription_name for reason in reasons}
+            counts.alerts |= {reason.subscription_id: reason.subscription_name for reason in reasons}
             counts.reasons |= {reason.kind.value for reason in reasons}
             counted_pairs.add((draft.event.offset, draft.recipient_id))

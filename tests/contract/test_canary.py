@@ -92,6 +92,7 @@ NO_ASSET = {
     "GET /events/subscriptions/{by}/{key}/destinations": "how destinations fare",
     "GET /events/subscriptions/{subscription_id}/processedEvents": "yes or no",
     "GET /{collection}/documentation/csv": "the same for everybody",
+    "POST /changes/check": "what is hidden is not found, and only counted where it reads (``test_change_checks.py``)",
     "POST /conditions/validate": "says whether a text is a rule",
     "POST /events/subscriptions/capabilities": "the language of rules",
     "POST /events/subscriptions/validation/trigger": "times of a schedule",

@@ -433,6 +433,7 @@ BY_ROW: dict[str, tuple[str, tuple[Json, ...]]] = {
 
 MAKES: dict[str, str] = {
     "DELETE /{collection:collection}/deleteStale": "deletes and names what the caller sees",
+    "POST /changes/check": "keeps nothing; what is hidden is as what is not there (``test_change_checks.py``)",
     "POST /lineage": "what is hidden is as unknown as what is not there (``test_openlineage.py``)",
     "POST /openlineage/lineage": "as above",
     "POST /openlineage/lineage/batch": "as above",

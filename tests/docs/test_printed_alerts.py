@@ -6,17 +6,35 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
+from tocsin.check.policy import DEFAULT_POLICY, parse_policy
 from tocsin.cli.app import app_of
+from tocsin.conditions.check import parse_and_check
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PRINTED = [
     (page.name, form, text)
     for page in sorted(DOCS.glob("*.md"))
+    if page.name != "check.md"
     for form, text in re.findall(r"```(toml|yaml)\n(.*?)```", page.read_text(), re.DOTALL)
     if "[[alerts]]" in text or re.search(r"^(- +|  - )?name:", text, re.MULTILINE)
 ]
+
+
+CHECK_RULES = [
+    text
+    for text in re.findall(r"```yaml\n(.*?)```", (DOCS / "check.md").read_text(), re.DOTALL)
+    if text.startswith("rules:")
+]
+
+
+def test_the_rules_of_checks_that_the_page_prints_are_valid() -> None:
+    policies = [parse_policy(yaml.safe_load(text)) for text in CHECK_RULES]
+    assert policies[0] == DEFAULT_POLICY, "the page prints what holds without a file"
+    for rule in policies[1].rules:
+        parse_and_check(rule.when)
 
 
 @pytest.mark.parametrize(("page", "form", "text"), PRINTED, ids=[page for page, _, _ in PRINTED])

@@ -144,6 +144,12 @@ COMMANDS = (
     ),
     Command("impact", "impact", USE, "Show everything downstream of an asset, with owners."),
     Command(
+        "check",
+        "check",
+        USE,
+        "Check what a pull request changes: what breaks, what reads it, which tests, who would be notified and why.",
+    ),
+    Command(
         "explain",
         "explain",
         USE,

@@ -43,6 +43,7 @@ EXITS = (
     Exit(7, "the store is damaged, or an audit has findings", (StoreDamaged,)),
     Exit(8, "`tocsin alerts plan --detailed-exitcode`: there is something to change"),
     Exit(9, "`tocsin lag --fail-above`: a reader has more unread events"),
+    Exit(10, "`tocsin check`: a change is against the rules"),
     Exit(130, "interrupted by Ctrl-C"),
 )
 """Every exit code there is."""
@@ -52,6 +53,7 @@ UNAVAILABLE = 6
 DAMAGED = 7
 CHANGES = 8
 LAGGING = 9
+AGAINST_RULES = 10
 
 
 def exit_code(error: TocsinError) -> int:

@@ -22,6 +22,17 @@ def announce_change(announcement: Document, *, dry_run: bool = False) -> ApiCall
     return ApiCall("POST", _ROOT, read_document, {"dryRun": "true"} if dry_run else {}, body=announcement)
 
 
+def check_changes(
+    changes: Sequence[Document], *, conditions: Sequence[str] = (), people: bool = False
+) -> ApiCall[Document]:
+    """Check proposed changes (at most 200): what each breaks, what reads it, whom they would notify; nothing is kept.
+
+    ``conditions`` are answered for each change; with ``people`` those who would be notified are named.
+    """
+    body = {"changes": list(changes), "conditions": list(conditions), "people": people}
+    return ApiCall("POST", f"{_ROOT}/check", read_document, body=body)
+
+
 def list_change_requests(**filters: Filter) -> Pages[Document]:
     """Iterate over change requests, newest first; filters are the API's, e.g. ``status``, ``asset``, ``author``."""
     return pages_of(_ROOT, filters, read_document)

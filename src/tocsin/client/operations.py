@@ -219,6 +219,7 @@ class _Operations:
     split_incident = _operation(incident_calls.split_incident)
     dismiss_incident_cause = _operation(incident_calls.dismiss_incident_cause)
     restore_incident_cause = _operation(incident_calls.restore_incident_cause)
+    check_changes = _operation(change_calls.check_changes)
     announce_change = _operation(change_calls.announce_change)
     list_change_requests = _listing(change_calls.list_change_requests)
     get_change_request = _operation(change_calls.get_change_request)

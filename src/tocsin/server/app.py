@@ -41,7 +41,7 @@ from tocsin.server.http.query_names import check_query_names
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, LaidOutRoute, lay_out
 from tocsin.server.openapi.document import openapi_document
 from tocsin.server.request import caller_of, embedded_caller_of
-from tocsin.server.routes import changes, events, ingest, lake_queries, search, sheets
+from tocsin.server.routes import change_checks, changes, events, ingest, lake_queries, search, sheets
 from tocsin.server.routes.alerts import (
     alert_history,
     alert_incidents,
@@ -362,6 +362,7 @@ _OF_ALERTS = (
     editors,
     alert_history,
     alert_incidents,
+    change_checks,
     changes,
     conditions,
     subscriptions,

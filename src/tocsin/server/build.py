@@ -23,6 +23,7 @@ from tocsin.flow.capture.bounds import Bounds
 from tocsin.flow.eventlog.lag import LagLimits
 from tocsin.model.people import Actor
 from tocsin.model.suggestion import SUGGESTION, suggestion_document
+from tocsin.rehearsal import RehearsalAudience
 from tocsin.server.alert_stores import AlertStores
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
@@ -215,6 +216,8 @@ class Parts:
     lake_queries: RequestedQueries
     erasures: Erasures
     quotas: Quotas
+    make_audience: Callable[[], RehearsalAudience]
+    """Makes what finds the recipients of rehearsed changes."""
     read_stored_names: Callable[[], set[str]]
     """Reads which settings the store keeps."""
 
@@ -266,6 +269,7 @@ def build_parts(
         lake_queries=RequestedQueries(engine),
         erasures=Erasures(engine),
         quotas=Quotas(engine),
+        make_audience=partial(RehearsalAudience, engine, clock, max_event_age_ms=settings.max_event_age_ms()),
         read_stored_names=partial(stored_names, engine),
     )
 

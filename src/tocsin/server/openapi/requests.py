@@ -29,6 +29,7 @@ from tocsin.model.next_digest import NextDigest
 from tocsin.model.own_address import AddressCode, OwnAddressRequest
 from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.model.preferred_month import PreferredMonth
+from tocsin.model.proposed_change import ChangeCheck
 from tocsin.model.replay import ForgetRequest
 from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.saved_search import SearchFollow, SearchRequest
@@ -110,6 +111,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     LegalHoldRequest,
     ConsumerRequest,
     PositionRequest,
+    ChangeCheck,
     ChangeAnnouncement,
     ChangeAnswer,
     ChangeComment,

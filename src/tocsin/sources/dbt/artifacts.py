@@ -73,12 +73,19 @@ class ColumnPart(_ArtifactPart):
     tags: tuple[str, ...] = ()
 
 
+class ColumnContract(_ArtifactPart):
+    """Whether dbt builds a model only if it has the columns that its description lists, and no others."""
+
+    enforced: bool = False
+
+
 class NodeConfig(_ArtifactPart):
     """What a node is configured with."""
 
     materialized: str | None = None
     severity: str | None = None
     enabled: bool = True
+    contract: ColumnContract = ColumnContract()
 
 
 class TestMetadata(_ArtifactPart):
@@ -271,8 +278,10 @@ class Artifacts:
         return metric.depends_on if metric else self.semantic_models.get(unique_id, NodeDependencies())
 
 
-def read_artifacts(folder: Path, remark: Remark, place: str = "") -> Artifacts:
+def read_artifacts(folder: Path, remark: Remark, place: str = "", *, with_results: bool = True) -> Artifacts:
     """Read what dbt wrote into a folder, which errors call ``place``; ``remark`` takes the parts that are left out.
+
+    Without results, only what the project is: no runs, and no freshness.
 
     Raises
     ------
@@ -298,8 +307,9 @@ def read_artifacts(folder: Path, remark: Remark, place: str = "") -> Artifacts:
     semantic_models = parts.read_all(_SemanticModel, _mapping_at(manifest, "semantic_models"), "semantic_models")
     artifacts.semantic_models = {key: model.depends_on for key, model in semantic_models.items()}
     _read_catalog(artifacts, files.read("catalog.json", "catalog"), parts)
-    _read_results(artifacts, files.read("run_results.json", "run-results"), parts)
-    _read_freshness(artifacts, files.read("sources.json", "sources"), parts)
+    if with_results:
+        _read_results(artifacts, files.read("run_results.json", "run-results"), parts)
+        _read_freshness(artifacts, files.read("sources.json", "sources"), parts)
     return artifacts
 
 

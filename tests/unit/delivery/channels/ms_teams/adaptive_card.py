@@ -9,7 +9,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_SIZES = {"enum": ["default", "small", "medium", "large", "extraLarge", "Large"]}
+_SIZES = {"enum": ["default", "small", "medium", "large", "extraLarge", "Medium", "Large"]}
 _WEIGHTS = {"enum": ["default", "lighter", "bolder", "Bolder"]}
 _SPACINGS = {"enum": ["default", "none", "small", "medium", "large", "extraLarge", "padding", "Small"]}
 
@@ -84,7 +84,7 @@ SCHEMA: Json = {
             {**_is("Container"), "items": _list_of("element")},
             {**_PLACED, "style": {"enum": ["emphasis", "attention", "warning", "good"]}, "bleed": {"type": "boolean"}},
         ),
-        "actions": _object({**_is("ActionSet"), "actions": _list_of("action")}, _PLACED),
+        "actions": _object({**_is("ActionSet"), "actions": {**_list_of("action"), "maxItems": 6}}, _PLACED),
         "action": _object({**_is("Action.OpenUrl"), "url": _URL}, {"title": _TEXT}),
     },
 }

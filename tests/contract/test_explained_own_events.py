@@ -101,6 +101,45 @@ def test_each_is_explained_as_it_was_told(
     check_explanation(administrator, "alertExpired")
 
 
+def test_a_reminder_that_waits_is_said_to_be_dropped_once_its_incident_is_acknowledged(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    ann_id, ann = person("ann")
+    rule = {"name": "failed", "effect": "include", "condition": "testStatus == 'Failed'"}
+    alert(
+        administrator,
+        "Quality",
+        alertType="Observability",
+        filteringRules={"resources": ["testCase"], "rules": [rule]},
+        trigger={"triggerType": "RealTime", "repeatInterval": 3_600},
+        destinations=[{"category": "Owners", "type": "Email"}],
+    )
+    case = create_entity(
+        administrator,
+        "/dataQuality/testCases",
+        name="has_rows",
+        entityLink=f"<#E::table::{orders['fullyQualifiedName']}>",
+        testDefinition="tableRowCountToEqual",
+        owners=[{"id": ann_id, "type": "user"}],
+    )
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["updatedAt"])
+    notify_all(sqlite_engine)
+    remind_at(sqlite_engine, SystemClock().now_ms() + 2 * _HOUR_MS)
+
+    def answer(event_type: str) -> str:
+        event_id = event_of(administrator, event_type)["id"]
+        return str(explanation_of(ann, event_id, user="ann", subscription="Quality")["answer"])
+
+    first_answer = answer("testCaseFailure")
+    assert first_answer.startswith("Yes: you were notified by mail at "), first_answer
+    assert "(not delivered yet, 0 attempts)" in answer("incidentReminder")
+    assert administrator.put("/incidents/INC-1/acknowledge", json={}).is_success
+    reminder_answer = answer("incidentReminder")
+    assert reminder_answer.startswith("No: you were not notified by mail "), reminder_answer
+    assert "(will not be sent: the incident has been acknowledged or resolved)" in reminder_answer
+    assert answer("testCaseFailure") == first_answer
+
+
 def listed_types(client: httpx.Client, path: str, **params: str) -> set[str]:
     """Return the types of the events in an answer that holds a list of events, or of activity."""
     form = {"format": "tocsin"} if path == "/events" else {}

@@ -56,7 +56,7 @@ Files = Annotated[
 Prune = Annotated[
     bool, typer.Option("--prune", help="Delete all alerts that no file contains, but for those of the system.")
 ]
-AreOwnerless = Annotated[bool, typer.Option("--ownerless", help="List only those that people made and nobody owns.")]
+AreOwnerless = Annotated[bool, typer.Option("--ownerless", help="List only those whose owners are gone.")]
 NameOfAlert = Annotated[str, typer.Argument(help="Name of the alert.")]
 
 

@@ -218,12 +218,20 @@ def _even_untested(question: FilterQuestion) -> Condition:
 
 
 def _without_owner(question: FilterQuestion) -> Condition:
-    """Return the condition that the requester sees no owner of an alert that people made."""
-    row, ownership = tables.entity.alias("owner"), tables.ownership.c
+    """Return the condition that the requester sees no owner of an alert of people that has had one.
+
+    An owner whom the requester may not see is as one who is gone.
+    """
+    row, ownership, past = tables.entity.alias("owner"), tables.ownership.c, tables.past_relation.c
     kinds = or_(*(_is_visible_as(one, question.scopes, row.c) for one in PRINCIPALS))
     has_owner = exists().where(ownership.entity_id == _ENTITY.id, row.c.id == ownership.owner_id, kinds)
+    had_owner = or_(
+        exists().where(ownership.entity_id == _ENTITY.id),
+        exists().where(past.entity_id == _ENTITY.id, past.relation == "owner"),
+    )
     is_by_tocsin = func.coalesce(json_text(_ENTITY.document, "provider"), "") == "system"
-    return not_(or_(has_owner, is_by_tocsin)) if _truth(question) else or_(has_owner, is_by_tocsin)
+    is_ownerless = and_(had_owner, not_(or_(has_owner, is_by_tocsin)))
+    return is_ownerless if _truth(question) else not_(is_ownerless)
 
 
 def _modifier(question: FilterQuestion) -> Condition:

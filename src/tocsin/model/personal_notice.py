@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import uuid5
 
+from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.mentions import mention_of
 from tocsin.model.notification import NAMESPACE
+from tocsin.model.people import SYSTEM
+from tocsin.model.thread import THREAD
 
 FOR_ONE_ALONE = "For you alone:"
 """How the message of a notice begins, by which the alert of notices knows it (``server/bootstrap.py``)."""
@@ -47,3 +50,9 @@ def notice_thread(user_fqn: str, message: str) -> Document:
     """Return the request of the thread of a notice."""
     link = f"<#E::user::{user_fqn}>"
     return {"about": link, "message": f"{mention_of(user_fqn)} {FOR_ONE_ALONE} {message}"}
+
+
+def is_notice(event: ChangeEvent) -> bool:
+    """Return whether an event may be the beginning of a notice: of a thread that Tocsin itself has begun."""
+    is_begin = event.entity_type == THREAD and event.event_type is EventType.THREAD_CREATED
+    return is_begin and event.user_id == SYSTEM.id

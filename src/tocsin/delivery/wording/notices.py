@@ -13,26 +13,17 @@ from tocsin.delivery.dispatch import Dispatch, Objection
 from tocsin.delivery.lines import clean_line, moment_text
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import type_text
-from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import Entry, OutcomeReason
 from tocsin.model.notification import Reason
-from tocsin.model.people import SYSTEM
 from tocsin.model.phrases import count_text
-from tocsin.model.thread import THREAD
 
 MOST_FOLLOWS = 20
 """Follows that a notice names; it counts the others."""
 
 _DAY = "%Y-%m-%d"
 _NAME_LIMIT = 200
-
-
-def is_notice(event: ChangeEvent) -> bool:
-    """Return whether an event may be the beginning of a notice: of a thread that Tocsin itself has begun."""
-    is_begin = event.entity_type == THREAD and event.event_type is EventType.THREAD_CREATED
-    return is_begin and event.user_id == SYSTEM.id
 
 
 NoticeWords = Mapping[str, RichText | None]

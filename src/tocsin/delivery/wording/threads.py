@@ -18,6 +18,7 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.mentions import plain
 from tocsin.model.notification import ReasonKind
+from tocsin.model.personal_notice import FOR_ONE_ALONE, is_notice
 from tocsin.model.phrases import list_text
 from tocsin.model.task import task_name
 from tocsin.model.thread import ThreadType
@@ -67,6 +68,8 @@ def thread_text(
     if reader_id is not None and any(one.get("id") == reader_id for one in _assignees_of(task)):
         kinds = {*kinds, ReasonKind.ASSIGNEE}
     is_new, quotation = event.event_type is EventType.THREAD_CREATED, ""
+    if ReasonKind.MENTION in kinds and (notice := _notice_in(event, thread)):
+        return clean_line(notice, limit=HEADLINE_LIMIT + _QUOTED_LIMIT), [ChangeLine(notice)], []
     lines: list[ChangeLine] = []
     if event.event_type in _IN_FULL:
         message = _text_of(thread) if is_new else _new_post(event)
@@ -86,6 +89,12 @@ def thread_text(
     is_given = bool(task) and (is_new or _is_handed_on(event))
     advice = [_advice_on(task)] if is_asked else [*_advice_to_others(task)] if is_given else []
     return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines, advice
+
+
+def _notice_in(event: ChangeEvent, thread: Document) -> str:
+    """Return what a notice of Tocsin says to its person; empty for what people write."""
+    notice = clean_line(plain(str(thread.get("message", "")).partition(FOR_ONE_ALONE)[2]), limit=SHOWN_LIMIT)
+    return f"{notice[:1].upper()}{notice[1:]}" if is_notice(event) else ""
 
 
 def _text_of(thread: Document) -> object:

@@ -39,7 +39,7 @@ from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
-from tocsin.delivery.wording.notices import NoticeWords, is_notice, notice_objection, with_notices
+from tocsin.delivery.wording.notices import NoticeWords, notice_objection, with_notices
 from tocsin.delivery.wording.reports import is_recovery
 from tocsin.delivery.wording.visible_contexts import has_names, visible_context, visible_streaks
 from tocsin.delivery.worker.earlier_parts import is_calm, with_earlier_entries
@@ -60,6 +60,7 @@ from tocsin.model.message import (
 )
 from tocsin.model.notification import ReasonKind
 from tocsin.model.own_address import own_address_of
+from tocsin.model.personal_notice import is_notice
 from tocsin.model.subscription import Channel, Destination
 from tocsin.model.template import Template
 from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE, UnreadableError

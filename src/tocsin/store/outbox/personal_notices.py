@@ -16,9 +16,9 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.wording.health import health_text
-from tocsin.delivery.wording.notices import ExpiringFollow, expiring_text, is_notice
+from tocsin.delivery.wording.notices import ExpiringFollow, expiring_text
 from tocsin.model.entity import Document
-from tocsin.model.personal_notice import NoticeKind, PersonalNotice
+from tocsin.model.personal_notice import NoticeKind, PersonalNotice, is_notice
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.database.documents import REFERENCE, reference_of
 from tocsin.store.database.engine import insert_into, reading, writing

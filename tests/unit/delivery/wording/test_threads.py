@@ -14,6 +14,8 @@ from tocsin.delivery.wording.assets import asset_of
 from tocsin.delivery.wording.changes import event_text
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.people import SYSTEM
+from tocsin.model.personal_notice import notice_thread
 
 EMAIL = "<#E::table::acme.shop.public.orders::columns::email::description>"
 ORDERS = "<#E::table::acme.shop.public.orders>"
@@ -238,3 +240,22 @@ def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
     assert "acme.shop.public.orders (table), from ben, " in text.get_content()
     assert "it is assigned to you" in text.get_content()
     assert asset_of(thread_event).page == "/#/tables/o-1"
+
+
+@pytest.mark.parametrize(
+    ("user_id", "kinds", "headline"),
+    [
+        (SYSTEM.id, (ReasonKind.MENTION,), "You follow more than 100 assets."),
+        (SYSTEM.id, (), "ben started a conversation about ann: @ann For you alone: You follow more than 100 assets."),
+        ("b", (ReasonKind.MENTION,), "ben mentioned you in a conversation about ann: @ann For you alone: You follow"),
+    ],
+)
+def test_a_notice_says_to_its_person_alone_what_it_is_about(
+    user_id: str, kinds: tuple[ReasonKind, ...], headline: str
+) -> None:
+    request = notice_thread("ann", "You follow more than 100 assets.")
+    reference = {"id": "a", "type": "user", "name": "ann"}
+    happening = event("threadCreated", **request, entityRef=reference).model_copy(update={"user_id": user_id})
+    text = event_text(happening, because(*kinds))
+    assert text.headline.startswith(headline)
+    assert ("For you alone" in str(text)) == (not headline.startswith("You"))

@@ -27,8 +27,14 @@ def announce_unannounced(announcer: Announcer, report: CheckReport, at_ms: int, 
     Forbidden : who checks may not edit an asset
     InvalidInput : the date is not ahead
     """
-    announcements = [one for checked in report.checked for one in _announcements_of(checked)]
-    requests = [announcer.announce_change(one | {"date": at_ms, "why": why}) for one in announcements]
+    announcements = [
+        announcement | {"date": at_ms, "why": why}
+        for checked in report.checked
+        for announcement in _announcements_of(checked)
+    ]
+    for announcement in announcements:  # all or none
+        announcer.announce_change(announcement, dry_run=True)
+    requests = [announcer.announce_change(announcement) for announcement in announcements]
     return [str(request["name"]) for request in requests]
 
 

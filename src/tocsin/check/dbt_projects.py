@@ -12,7 +12,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import PurePosixPath
 
-from tocsin.check.proposals import FiledProposal, Remark
+from tocsin.check.proposals import FiledProposal, Progress, Remark
 from tocsin.model.entity import Document
 from tocsin.sources.column_types import column_type_of
 from tocsin.sources.dbt.artifacts import Artifacts, Node
@@ -109,6 +109,7 @@ class ProjectComparison:
     service: str
     remark: Remark
     folder: str = ""
+    progress: Progress = lambda done, total: None
 
     def __post_init__(self) -> None:
         self._base_columns, self._head_columns = ProjectColumns(self.base), ProjectColumns(self.head)
@@ -118,10 +119,11 @@ class ProjectComparison:
 
     def proposals(self) -> Iterator[FiledProposal]:
         """Yield what changes, in the order of the unique ids of the base."""
-        for node in self.base.tables():
-            proposal = self._proposal_of(node) if node.resource_type in _MADE else None
-            if proposal is not None:
+        nodes = [node for node in self.base.tables() if node.resource_type in _MADE]
+        for number, node in enumerate(nodes, start=1):
+            if (proposal := self._proposal_of(node)) is not None:
                 yield proposal
+            self.progress(number, len(nodes))
 
     def _proposal_of(self, node: Node) -> FiledProposal | None:
         places = ProjectPlaces(self.base, self.service)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tocsin.check.dbt_projects import ProjectComparison
-from tocsin.check.proposals import FiledProposal, Remark
+from tocsin.check.proposals import FiledProposal, Progress, Remark
 from tocsin.check.schema_files import schema_proposals
 from tocsin.check.sql_files import MigrationReader, SqlPlaces
 from tocsin.errors import InvalidInput
@@ -34,8 +34,8 @@ class CheckedFiles:
     base: Path | None = None
     folder: str = ""
 
-    def proposals(self, remark: Remark) -> list[FiledProposal]:
-        """Return what the files change; ``remark`` takes what could not be checked.
+    def proposals(self, remark: Remark, progress: Progress = lambda done, total: None) -> list[FiledProposal]:
+        """Return what the files change; ``remark`` takes what could not be checked, ``progress`` how far it is.
 
         Raises
         ------
@@ -51,10 +51,10 @@ class CheckedFiles:
             raise InvalidInput("is missing: the folder as it was before the change", field="--base")
         if self.schemas is not None:
             return list(schema_proposals(self.base, self.schemas, self.service))
-        return self._project_proposals(self.base, remark)
+        return self._project_proposals(self.base, remark, progress)
 
-    def _project_proposals(self, base: Path, remark: Remark) -> list[FiledProposal]:
+    def _project_proposals(self, base: Path, remark: Remark, progress: Progress) -> list[FiledProposal]:
         assert self.dbt is not None, "what is checked is no project"  # noqa: S101
         states = [read_artifacts(folder, remark, str(folder), with_results=False) for folder in (base, self.dbt)]
-        comparison = ProjectComparison(states[0], states[1], self.service, remark, self.folder)
+        comparison = ProjectComparison(states[0], states[1], self.service, remark, self.folder, progress)
         return list(comparison.proposals())

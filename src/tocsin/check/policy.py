@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from tocsin.errors import InvalidInput
+from tocsin.conditions.check import parse_and_check
+from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import WireModel
 from tocsin.model.validation_errors import describe_validation
 
@@ -71,9 +72,15 @@ def parse_policy(value: object) -> CheckPolicy:
     if not isinstance(value, dict):
         raise InvalidInput("must be an object with rules", field="rules")
     try:
-        return CheckPolicy.model_validate(value)
+        policy = CheckPolicy.model_validate(value)
     except ValidationError as error:
         raise InvalidInput(describe_validation(error.errors(), CheckPolicy)) from error
+    for number, rule in enumerate(policy.rules):
+        try:
+            parse_and_check(rule.when)
+        except InvalidCondition as error:
+            raise error.of_rule(rule.name, f"rules[{number}].when") from error
+    return policy
 
 
 def broken_rules(

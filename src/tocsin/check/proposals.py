@@ -10,6 +10,9 @@ from tocsin.model.entity import Document
 Remark = Callable[[str], None]
 """Takes what could not be checked, in words."""
 
+Progress = Callable[[int, int], None]
+"""Takes the number of finished and of all steps."""
+
 
 @dataclass(frozen=True)
 class FiledProposal:

@@ -99,7 +99,9 @@ def check(  # noqa: PLR0913  # each option of the command is a parameter
     files = CheckedFiles(service, SqlPlaces(service, database, schema, dialect), dbt, sql or (), schemas, base, folder)
     policy = DEFAULT_POLICY if rules is None else _policy_in(rules)
     announce_ms = None if announce_on is None else _moment(announce_on, why)
-    check_proposals = partial(_check_proposals, files.proposals(remarks.append), policy, people=people)
+    with progress_bar("Reading") as progress:
+        proposals = files.proposals(remarks.append, progress)
+    check_proposals = partial(_check_proposals, proposals, policy, people=people)
     with Client() as client:
         report = check_proposals(client, remarks, acknowledge)
         if announce_ms is not None and announce_unannounced(client, report, announce_ms, str(why)):
@@ -160,7 +162,10 @@ def _show(report: CheckReport, output_format: CheckFormat, output: Path | None) 
     for remark in report.remarks:
         typer.echo(printable(f"Not checked: {remark}"), err=True)
     if output is not None:
-        output.write_text(_FORMS[output_format](report), encoding="utf-8")
+        try:
+            output.write_text(_FORMS[output_format](report), encoding="utf-8")
+        except OSError as error:
+            raise InvalidInput(f"{output} cannot be written: {error.strerror}", field="--output") from error
         output_format = CheckFormat.TEXT
     typer.echo(_FORMS[output_format](report), nl=False)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tocsin.check.announcing import announce_unannounced
 from tocsin.check.markdown import LONGEST_COMMENT, escape, markdown_text
 from tocsin.check.policy import DEFAULT_POLICY, CheckPolicy, parse_policy
 from tocsin.check.proposals import FiledProposal
@@ -15,7 +16,7 @@ from tocsin.check.report import CheckReport, build_report
 from tocsin.check.sarif import sarif_document
 from tocsin.check.schema_files import schema_proposals
 from tocsin.check.text import text_lines
-from tocsin.errors import InvalidInput
+from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
 
 ASSET = "pg.shop.public.orders"
@@ -108,12 +109,57 @@ def test_a_warning_ends_no_check_and_an_acknowledgement_is_no_announcement() -> 
         ({"rules": [{"name": "x"}]}, "rules[0].when"),
         ({"rules": [{"name": "x", "when": "breaking()", "unless": ["friday"]}]}, "rules[0].unless"),
         ({"rules": [{"name": "x", "when": "breaking()", "wen": 1}]}, "rules[0].wen"),
+        ({"rules": [{"name": "x", "when": "breaking("}]}, "rules[0].when"),
     ],
 )
 def test_wrong_policies_name_the_place(value: object, place: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         parse_policy(value)
     assert place in (raised.value.field or raised.value.message)
+
+
+class _Announcer:
+    """Takes announcements, and refuses those of one asset."""
+
+    def __init__(self, refused_id: str = "") -> None:
+        self.announced: list[Document] = []
+        self._refused_id = refused_id
+
+    def announce_change(self, announcement: Document, *, dry_run: bool = False) -> Document:
+        if announcement["entity"]["id"] == self._refused_id:
+            raise Forbidden("no")
+        self.announced += [] if dry_run else [announcement]
+        return {"name": f"CR-{len(self.announced)}"}
+
+
+def test_what_is_not_announced_is_announced_all_or_nothing() -> None:
+    deletion = {"kind": "deletedWhileRead", "text": "deleted", "announcement": "not announced"}
+    new_type = {
+        "kind": "typeNarrowed",
+        "field": "columns.total",
+        "after": "INT",
+        "text": "",
+        "announcement": "not announced",
+    }
+    removal = {"kind": "fieldRemoved", "field": "columns.a.children.b", "text": "", "announcement": "not announced"}
+    old_removal = {"kind": "fieldRemoved", "field": "columns.c", "text": "", "announcement": "announced by CR-9"}
+    second_table = {"id": "o2", "type": "table", "name": "x"}
+    report = a_report(
+        a_checked(breakingReasons=[new_type, removal, old_removal]),
+        a_checked(entity=second_table, breakingReasons=[deletion]),
+    )
+    announcer = _Announcer()
+    assert announce_unannounced(announcer, report, 5, "PR 1") == ["CR-1", "CR-2", "CR-3"]
+    columns = [(request["entity"]["id"], request.get("column")) for request in announcer.announced]
+    kinds = [(request["kind"], request.get("newValue")) for request in announcer.announced]
+    assert (columns, kinds) == (
+        [("o1", "total"), ("o1", "a.b"), ("o2", None)],
+        [("type", "INT"), ("removal", None), ("removal", None)],
+    )
+    refusing = _Announcer("o2")
+    with pytest.raises(Forbidden):
+        announce_unannounced(refusing, report, 5, "PR 1")
+    assert refusing.announced == []
 
 
 def test_markdown_shows_names_as_they_are() -> None:

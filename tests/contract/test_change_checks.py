@@ -184,3 +184,24 @@ def test_a_malformed_column_is_refused_with_its_place(administrator: httpx.Clien
     column = {"name": "note", "dataType": "NOTHING"}
     answer = administrator.post("/changes/check", json={"changes": [change_of(world["orders"], columns=[column])]})
     assert answer.status_code == 400 and "changes[0]" in answer.json()["message"], answer.text
+
+
+_NAMES = ('"', "a..b", 'x."', "", " ", "\u202e", "email", "ID", "a" * 300, "children.zip", "'; drop table entity; --")
+_VALUES: tuple[Json, ...] = (-1, "x", [], [{}], None, {"a": []})
+_TYPES = ("INT", "ARRAY", "STRUCT", "nothing", 5, None, {"a": 1}, "DECIMAL")
+
+
+def test_whatever_is_proposed_is_answered_or_refused(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    asset = world["orders"]
+    proposals = [change_of(asset, removedColumns=[name]) for name in _NAMES]
+    proposals += [change_of(asset, columns=[{"name": name, "dataType": kind}]) for name in _NAMES for kind in _TYPES]
+    proposals += [
+        change_of(asset, columns=[{"name": "id", key: value}])
+        for key in ("dataLength", "precision", "children", "tags", "constraint", "fullyQualifiedName", "description")
+        for value in _VALUES
+    ]
+    proposals += [change_of(asset, messageSchema={"schemaText": text}) for text in ("{", "", 5)]
+    proposals += [change_of({"fullyQualifiedName": name or "x"}, deleted=True, adapted=[name]) for name in _NAMES]
+    for proposal in proposals:
+        answer = administrator.post("/changes/check", json={"changes": [proposal]})
+        assert answer.status_code in (200, 400), (proposal, answer.text)

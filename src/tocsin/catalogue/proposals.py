@@ -148,14 +148,14 @@ class _Touched:
             self.fqns.add(column_fqn)
             return None
         edited_column = dict(column)
+        if edited_column.get("children"):
+            edited_column["children"] = self.edit(edited_column["children"], path, column_fqn)
         if (new := self._changed.get(path)) is not None:
             new_values = {key: value for key, value in new.items() if key != "name"}
             dropped_keys = _TYPE_KEYS if "dataType" in new_values else ()
-            edited_column = {key: value for key, value in column.items() if key not in dropped_keys} | new_values
+            edited_column = {key: value for key, value in edited_column.items() if key not in dropped_keys} | new_values
             if edited_column != column:
                 self.fqns.add(column_fqn)
-        if edited_column.get("children"):
-            edited_column["children"] = self.edit(edited_column["children"], path, column_fqn)
         return edited_column
 
 

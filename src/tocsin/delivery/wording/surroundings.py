@@ -5,11 +5,22 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container, Iterable, Iterator
 
 from tocsin.conditions.documents import TIER_PREFIX, tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
-from tocsin.delivery.lines import ADVICE, UTC, YOU, ChangeLine, Rank, advice_line, clean_line, moment_text
+from tocsin.delivery.lines import (
+    ADVICE,
+    SHOWN_LIMIT,
+    UTC,
+    YOU,
+    ChangeLine,
+    Rank,
+    advice_line,
+    clean_line,
+    moment_text,
+)
 from tocsin.delivery.wording.facts import fact_lines, moment_lines, names_text
 from tocsin.delivery.wording.failing_rows import failing_row_lines
 from tocsin.delivery.wording.incidents import (
@@ -164,7 +175,7 @@ def advice_lines(
     if handling := handling_advice(event, described):
         yield advice_line(*handling)
         return
-    paths, command = _paths_of(event), f"tocsin impact {event.id}"
+    paths, command = _paths_of(event), _impact_command(event)
     is_failing = is_failure_report(event) or not paths.isdisjoint({STILL_FAILING, INCIDENT_REMINDER})
     texts = [text for path, text in _ADVICE.items() if path in paths and not (is_failing and text is _LOOK)]
     if SUITE_SUMMARY in paths and is_failure_report(event):
@@ -177,6 +188,13 @@ def advice_lines(
         texts.append(f"see who reads it, and move them elsewhere: {command}")
     if texts:
         yield advice_line(_BETWEEN_ADVICE.join(texts), command if command in texts[-1] else "")
+
+
+def _impact_command(event: ChangeEvent) -> str:
+    """Return what shows who reads what changed: of a deprecated asset all that reads it, so its name says enough."""
+    name = event.entity_fully_qualified_name or ""
+    is_named = is_deprecation(event) and not event.breaking_reasons and 0 < len(name) <= SHOWN_LIMIT
+    return f"tocsin impact {clean_line(shlex.quote(name), limit=2 * SHOWN_LIMIT) if is_named else event.id}"
 
 
 def _advice_on_failure(incident: FailureIncident | None) -> str:

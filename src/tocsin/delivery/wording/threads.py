@@ -78,7 +78,7 @@ def thread_text(
             is_request = is_new and thread.get("type") == ThreadType.TASK
             quotation = "" if is_request else f": {clean_line(message_text, limit=_QUOTED_LIMIT)}"
     if event.event_type is EventType.TASK_RESOLVED:
-        lines.append(_proposal_line("resolved with this", task, "newValue"))
+        lines.append(_proposal_line("what was decided", task, "newValue"))
     if is_new and task.get("suggestion") and (line := _proposal_line("suggested", task, "suggestion")).new:
         lines.append(line)
     if is_new and isinstance(thread.get("announcement"), dict):

@@ -298,6 +298,19 @@ def test_a_deprecation_says_so(described: ChangeDescription, expected: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("acme.shop.public.orders", "tocsin impact acme.shop.public.orders"),
+        ('acme."all orders".it', """tocsin impact 'acme."all orders".it'"""),
+        ("acme." + "x" * 600, f"tocsin impact {change_event().id}"),
+    ],
+)
+def test_a_deprecation_names_in_a_command_what_is_deprecated(name: str, command: str) -> None:
+    event = change_event(addition_of("entityStatus", "Deprecated"), entity_fully_qualified_name=name)
+    assert event_text(event).lines[-1].text.endswith(f": {command}")
+
+
+@pytest.mark.parametrize(
     ("line", "parts"),
     [
         (ChangeLine("column id removed", name="id"), ("column ", "id", " removed")),

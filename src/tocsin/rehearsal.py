@@ -37,7 +37,7 @@ from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.stored import CapturedEvent
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.people.identities import People
@@ -55,11 +55,15 @@ _EVENTS_AT_ONCE = 200
 
 @dataclass
 class RecipientCounts:
-    """What one person would be told: of how many events, by which alerts (names by ids), and for which reasons."""
+    """What one person would be told: of how many events, by which alerts (names by ids), and for which reasons.
+
+    ``channels_by_alert`` are those of the alerts' destinations, whatever the person has set for themselves.
+    """
 
     events: int = 0
     alerts: dict[str, str] = field(default_factory=dict)
     reasons: set[str] = field(default_factory=set)
+    channels_by_alert: dict[str, set[Channel]] = field(default_factory=dict)
 
     def as_document(self) -> Document:
         """Return it with the names of the alerts."""
@@ -206,4 +210,6 @@ class RehearsalAudience:
             counts.events += (draft.event.offset, draft.recipient_id) not in counted_pairs
             counts.alerts |= {reason.subscription_id: reason.subscription_name for reason in reasons}
             counts.reasons |= {reason.kind.value for reason in reasons}
+            for reason in reasons:
+                counts.channels_by_alert.setdefault(reason.subscription_id, set()).add(draft.channel)
             counted_pairs.add((draft.event.offset, draft.recipient_id))

@@ -9,12 +9,14 @@ from tests.contract.test_access import create_entity
 from tests.contract.test_changes import announce, person, world
 from tests.contract.test_explain import Person
 from tests.contract.test_feed import hide
+from tests.contract.test_queue import create_alert
 from tests.serving import Json
 
 from tocsin.store.database.tables import change_event, entity
 
 __all__ = ["person", "world"]  # fixtures
 
+OF_TABLES = {"resources": ["table"]}
 DROP = {"removedColumns": ["EMAIL"]}
 
 
@@ -127,8 +129,28 @@ def test_people_are_named_if_asked_to_who_may_know(
     by_name = {one["user"]["name"]: one for one in answer["recipients"]["data"] if "user" in one}
     assert by_name["zoe"]["reasons"] == ["follower"] and by_name["zoe"]["alerts"]
     assert answer["data"][0]["readers"]["data"][0]["owners"][0]["name"] == "ann"
+    assert by_name["zoe"]["channels"] == ["ActivityFeed"]
     of_ann = check(world["as_ann"], change_of(world["orders"], **DROP), people=True)["recipients"]
     assert of_ann == {"people": 0, "addresses": 0, "isComplete": False, "data": []}, "of others one knows nothing"
+
+
+def test_channels_are_those_of_alerts_that_one_may_edit_whatever_people_prefer(
+    administrator: httpx.Client, world: dict[str, Json], person: Person
+) -> None:
+    zoe_id, zoe = person("zoe")
+    destination = {"category": "Users", "type": "Email", "config": {"receivers": ["zoe"]}}
+    create_alert(
+        administrator, name="Mails", alertType="Notification", filteringRules=OF_TABLES, destinations=[destination]
+    )
+    before = check(administrator, change_of(world["orders"], **DROP), people=True)["recipients"]
+    of_zoe = {one["user"]["name"]: one for one in before["data"]}["zoe"]
+    assert of_zoe["channels"] == ["Email"] and of_zoe["alerts"] == ["Mails"]
+    answer = zoe.put(f"/users/{zoe_id}/mutes", json={"kind": "everything"})
+    assert answer.is_success, answer.text
+    after = check(administrator, change_of(world["orders"], **DROP), people=True)["recipients"]
+    assert after == before, "nobody learns what a person has muted"
+    of_ann = check(world["as_ann"], change_of(world["orders"], **DROP), people=True)["recipients"]
+    assert of_ann["data"] == [], "of alerts that others keep one learns nothing"
 
 
 def test_hidden_readers_are_counted_and_hidden_assets_are_not_there(

@@ -32,7 +32,7 @@ class RecipientSum:
             key = (recipient["user"]["id"],) if "user" in recipient else (recipient["channel"], *recipient["alerts"])
             known_recipient = by_key.setdefault(key, recipient | {"events": 0})
             known_recipient["events"] += recipient["events"]
-            for part in ("alerts", "reasons"):
+            for part in {"alerts", "reasons", "channels"} & recipient.keys():
                 known_recipient[part] = sorted({*known_recipient[part], *recipient[part]})
         data = sorted(by_key.values(), key=lambda one: -one["events"])
         people_count = sum("user" in one for one in data)

@@ -51,6 +51,15 @@ export async function readWholeImpact(type: string, fqn: string, column: string)
   return dataOf(api.GET('/api/v1/lineage/{entity_type}/name/{fqn}/impact', { params }));
 }
 
+export type Recipients = Schemas['CheckedChanges']['recipients'];
+
+/** Return whom alerts would tell if an asset, or a column of it, were removed now, as far as one may know. */
+export async function readRecipients(type: string, fqn: string, column: string): Promise<Recipients> {
+  const removal = column ? { removedColumns: [column] } : { deleted: true };
+  const changes = [{ entityType: type, fullyQualifiedName: fqn, ...removal }];
+  return (await dataOf(api.POST('/api/v1/changes/check', { body: { changes, people: true } }))).recipients;
+}
+
 export type Below = Schemas['ImpactCounts']['data'][number];
 const MOST_COUNTED = 50;
 

@@ -18,6 +18,10 @@ export const channels: Readonly<Record<string, string>> = {
   Webhook: 'webhook',
   GovernanceWorkflowChangeEvent: 'queue',
 };
+/** Return channels in words: `bell, Slack`. */
+export const channelsOf = (types: readonly string[] = []): string =>
+  types.map((type) => channels[type] ?? type).join(', ');
+
 export const categories: Readonly<Record<string, string>> = {
   Owners: 'owners',
   Followers: 'followers',

@@ -34,12 +34,13 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge
 from tocsin.model.proposed_change import ChangeCheck, ProposedChange
 from tocsin.model.stored import Key
+from tocsin.model.subscription import Channel
 from tocsin.rehearsal import RecipientCounts, RehearsalAudience
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.access.references import with_names
 from tocsin.server.alerts.explanations import editable_alerts, visible_alerts
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
-from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, array, exact_object, nullable
+from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, array, either, exact_object, nullable
 from tocsin.server.request import Caller
 
 _DEPTH = 50
@@ -182,7 +183,15 @@ _CHECKED: Shape[_Checked] = {
     "conditions": (array(FLAG), lambda checked: list(checked.answers)),
 }
 _RECIPIENT = exact_object(
-    {"events": COUNT, "alerts": array(TEXT), "reasons": array(TEXT)}, {"user": OPEN, "channel": TEXT}
+    {"events": COUNT, "alerts": array(TEXT), "reasons": array(TEXT)},
+    {
+        "user": OPEN,
+        "channels": {
+            **array(either(*Channel)),
+            "description": "Those of the alerts' destinations for a user; what users set for themselves is not said.",
+        },
+        "channel": TEXT,
+    },
 )
 CHECK_SCHEMA = exact_object(
     {
@@ -347,11 +356,10 @@ def _with_names(references: Sequence[Document], caller: Caller) -> list[Document
 def _recipients_json(audience: RehearsalAudience, caller: Caller, *, with_names_of_people: bool) -> Document:
     """Return whom changes would notify, as far as the caller may know: as of events that were."""
     is_known = _known_alerts(caller)
-    people: dict[str, tuple[RecipientCounts, list[str]]] = {}
+    people: dict[str, tuple[RecipientCounts, set[str]]] = {}
     for user_id, counts in audience.people().items():
-        alert_names = sorted({name for alert_id, name in counts.alerts.items() if is_known(alert_id)})
-        if alert_names:
-            people[user_id] = (counts, alert_names)
+        if alert_ids := set(filter(is_known, counts.alerts)):
+            people[user_id] = (counts, alert_ids)
     addresses = {address: count for address, count in audience.addresses().items() if is_known(address.alert_id)}
     recipients: Document = {
         "people": len(people),
@@ -363,15 +371,25 @@ def _recipients_json(audience: RehearsalAudience, caller: Caller, *, with_names_
     users = with_names([{"id": user_id, "type": "user"} for user_id in people], caller)
     user_ids = sorted(people, key=lambda user_id: (-people[user_id][0].events, str(users[user_id].get("name"))))
     data: list[Document] = [
-        {"user": users[user_id], "events": counts.events, "alerts": names, "reasons": sorted(counts.reasons)}
+        {"user": users[user_id], "events": counts.events, **_ways_of(counts, alert_ids)}
         for user_id in user_ids
-        for counts, names in (people[user_id],)
+        for counts, alert_ids in (people[user_id],)
     ]
     data += [
         {"channel": address.channel, "events": count, "alerts": [address.alert], "reasons": []}
         for address, count in sorted(addresses.items())
     ]
     return recipients | {"data": data}
+
+
+def _ways_of(counts: RecipientCounts, alert_ids: Collection[str]) -> Document:
+    """Return how a person would be told, as these alerts state it; that they take messages in a browser is theirs."""
+    channels = {channel for alert_id in alert_ids for channel in counts.channels_by_alert[alert_id]}
+    return {
+        "alerts": sorted({counts.alerts[alert_id] for alert_id in alert_ids}),
+        "channels": sorted(channels - {Channel.PUSH}),
+        "reasons": sorted(counts.reasons),
+    }
 
 
 def _known_alerts(caller: Caller) -> Callable[[str], bool]:

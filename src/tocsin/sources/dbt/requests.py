@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from tocsin.model import fqn
@@ -100,7 +101,8 @@ class PlannedTable:
             return {"columns": [self._with_description(column) for column in old_columns]}
         if not self.types:
             known_names = {column["name"].lower() for column in old_columns}
-            new = [{"name": part.name, **column_type_of(part.data_type)} for part in self._parts(known_names)]
+            new_parts = (parts[-1] for name, parts in self._parts.items() if name not in known_names)
+            new = [{"name": part.name, **column_type_of(part.data_type)} for part in new_parts]
             return {"columns": [self._with_description(column) for column in (*old_columns, *new)]}
         before = {column["name"]: column for column in old_columns}
         columns = []
@@ -113,17 +115,18 @@ class PlannedTable:
             columns.append(self._with_description(column))
         return {"columns": columns}
 
-    def _parts(self, known_names: set[str]) -> Iterator[ColumnPart]:
-        parts = {part.name.lower(): part for node in self.nodes for part in node.columns.values()}
-        return (part for name, part in parts.items() if name not in known_names)
+    @cached_property
+    def _parts(self) -> dict[str, list[ColumnPart]]:
+        """What the nodes say of each column, by its name in lower case."""
+        parts: dict[str, list[ColumnPart]] = {}
+        for part in (part for node in self.nodes for part in node.columns.values()):
+            parts.setdefault(part.name.lower(), []).append(part)
+        return parts
 
     def _with_description(self, column: Document) -> Document:
         """Return a column with the description and tags that the project gives it."""
-        parts = [part for node in self.nodes for part in node.columns.values()]
         described_column = dict(column)
-        for part in parts:
-            if part.name.lower() != column["name"].lower():
-                continue
+        for part in self._parts.get(column["name"].lower(), ()):
             if part.description:
                 described_column["description"] = part.description
             labels = [*_labels_of_others(described_column), *labels_of(part.tags)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from uuid import NAMESPACE_URL, uuid5
 
 from tocsin.catalogue.lineage import edges
@@ -67,6 +68,11 @@ class ProjectWriter:
         """Read what earlier runs recorded."""
         self.entities = {row.source_id: row for row in self.records.entities()}
         self.links = {(link.from_id, link.to_id): link for link in self.records.links()}
+
+    @cached_property
+    def brought_ids(self) -> frozenset[str]:
+        """The ids of what dbt created, once all is brought."""
+        return frozenset(entity.entity_id for entity in self.entities.values() if entity.is_brought)
 
     def bring(self, planned: PlannedEntity) -> BroughtEntity:
         """Bring an entity to what the project says of it.
@@ -133,7 +139,6 @@ class ProjectWriter:
 
         Return the FQN of what was deleted.
         """
-        brought_ids = {entity.entity_id for entity in self.entities.values() if entity.is_brought}
         deleted_fqn: str | None = None
 
         def work(record: Record) -> Written:
@@ -142,7 +147,7 @@ class ProjectWriter:
             if entity is None or entity.is_deleted:
                 return _NOTHING
             below = record.transaction.descendants((*types_below(entity.entity_type), *_TESTS), entity.fqn)
-            if any(member.id not in brought_ids and not member.is_deleted for member in below):
+            if any(member.id not in self.brought_ids and not member.is_deleted for member in below):
                 self.remark(f"{entity.entity_type} {entity.fqn} holds what dbt did not create: it stays")
                 return _NOTHING
             deleted_fqn = entity.fqn

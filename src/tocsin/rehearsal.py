@@ -54,23 +54,32 @@ _EVENTS_AT_ONCE = 200
 
 
 @dataclass
-class RecipientCounts:
-    """What one person would be told: of how many events, by which alerts (names by ids), and for which reasons.
+class TellingAlert:
+    """An alert that would tell a person: of how many events, for which reasons, and on which channels of its own.
 
-    ``channels_by_alert`` are those of the alerts' destinations, whatever the person has set for themselves.
+    The channels are those of its destinations, whatever the person has set for themselves.
     """
 
+    name: str
     events: int = 0
-    alerts: dict[str, str] = field(default_factory=dict)
     reasons: set[str] = field(default_factory=set)
-    channels_by_alert: dict[str, set[Channel]] = field(default_factory=dict)
+    channels: set[Channel] = field(default_factory=set)
+
+
+@dataclass
+class RecipientCounts:
+    """What one person would be told: of how many events, and by which alerts, by their ids."""
+
+    events: int = 0
+    alerts: dict[str, TellingAlert] = field(default_factory=dict)
 
     def as_document(self) -> Document:
         """Return it with the names of the alerts."""
+        alerts = self.alerts.values()
         return {
             "events": self.events,
-            "alerts": sorted(set(self.alerts.values())),
-            "reasons": sorted(self.reasons),
+            "alerts": sorted({alert.name for alert in alerts}),
+            "reasons": sorted({reason for alert in alerts for reason in alert.reasons}),
         }
 
 
@@ -195,21 +204,24 @@ class RehearsalAudience:
         return MatchedEvent(head_of(logged), {alert: ways for alert, ways in answers.items() if ways})
 
     def _count(self, drafts: Sequence[NotificationDraft]) -> None:
-        counted_pairs: set[tuple[int, str]] = set()
+        counted_events: set[tuple[int, str, str]] = set()
         for draft in drafts:
             reasons = draft.reasons.in_order
             if draft.recipient_id is None:
-                self._addresses.update(
-                    {
-                        AddressOfAlert(reason.subscription_id, reason.subscription_name, draft.channel.value)
-                        for reason in reasons
-                    }
+                addresses = (
+                    AddressOfAlert(reason.subscription_id, reason.subscription_name, draft.channel.value)
+                    for reason in reasons
                 )
+                self._addresses.update(set(addresses))
                 continue
             counts = self._people.setdefault(draft.recipient_id, RecipientCounts())
-            counts.events += (draft.event.offset, draft.recipient_id) not in counted_pairs
-            counts.alerts |= {reason.subscription_id: reason.subscription_name for reason in reasons}
-            counts.reasons |= {reason.kind.value for reason in reasons}
+            place = (draft.event.offset, draft.recipient_id)
+            counts.events += (*place, "") not in counted_events
+            counted_events.add((*place, ""))
             for reason in reasons:
-                counts.channels_by_alert.setdefault(reason.subscription_id, set()).add(draft.channel)
-            counted_pairs.add((draft.event.offset, draft.recipient_id))
+                alert_id = reason.subscription_id
+                alert = counts.alerts.setdefault(alert_id, TellingAlert(reason.subscription_name))
+                alert.events += (*place, alert_id) not in counted_events
+                counted_events.add((*place, alert_id))
+                alert.reasons.add(reason.kind.value)
+                alert.channels.add(draft.channel)

@@ -149,8 +149,16 @@ def test_channels_are_those_of_alerts_that_one_may_edit_whatever_people_prefer(
     assert answer.is_success, answer.text
     after = check(administrator, change_of(world["orders"], **DROP), people=True)["recipients"]
     assert after == before, "nobody learns what a person has muted"
+    assert administrator.put(f"/tables/{world['orders']['id']}/followers/{zoe_id}").is_success
+    followers = {"category": "Followers", "type": "Email"}
+    create_alert(
+        world["as_ann"], name="OfAnn", alertType="Notification", filteringRules=OF_TABLES, destinations=[followers]
+    )
+    of_zoe = {"alerts": ["OfAnn"], "reasons": ["follower"], "events": 1, "channels": ["Email"]}
     of_ann = check(world["as_ann"], change_of(world["orders"], **DROP), people=True)["recipients"]
-    assert of_ann["data"] == [], "of alerts that others keep one learns nothing"
+    assert [{key: one[key] for key in of_zoe} for one in of_ann["data"]] == [of_zoe], (
+        "of others' alerts one learns nothing"
+    )
 
 
 def test_hidden_readers_are_counted_and_hidden_assets_are_not_there(

@@ -369,12 +369,8 @@ def _recipients_json(audience: RehearsalAudience, caller: Caller, *, with_names_
     if not with_names_of_people:
         return recipients
     users = with_names([{"id": user_id, "type": "user"} for user_id in people], caller)
-    user_ids = sorted(people, key=lambda user_id: (-people[user_id][0].events, str(users[user_id].get("name"))))
-    data: list[Document] = [
-        {"user": users[user_id], "events": counts.events, **_ways_of(counts, alert_ids)}
-        for user_id in user_ids
-        for counts, alert_ids in (people[user_id],)
-    ]
+    data = [{"user": users[user_id], **_ways_of(*ways)} for user_id, ways in people.items()]
+    data.sort(key=lambda recipient: (-recipient["events"], str(recipient["user"].get("name"))))
     data += [
         {"channel": address.channel, "events": count, "alerts": [address.alert], "reasons": []}
         for address, count in sorted(addresses.items())
@@ -383,12 +379,17 @@ def _recipients_json(audience: RehearsalAudience, caller: Caller, *, with_names_
 
 
 def _ways_of(counts: RecipientCounts, alert_ids: Collection[str]) -> Document:
-    """Return how a person would be told, as these alerts state it; that they take messages in a browser is theirs."""
-    channels = {channel for alert_id in alert_ids for channel in counts.channels_by_alert[alert_id]}
+    """Return how a person would be told, as these alerts state it; that they take messages in a browser is theirs.
+
+    Of how many events other alerts would tell them is not said: then the number is that of the alert with most.
+    """
+    alerts = [counts.alerts[alert_id] for alert_id in alert_ids]
+    is_all = len(alerts) == len(counts.alerts)
     return {
-        "alerts": sorted({counts.alerts[alert_id] for alert_id in alert_ids}),
-        "channels": sorted(channels - {Channel.PUSH}),
-        "reasons": sorted(counts.reasons),
+        "events": counts.events if is_all else max(alert.events for alert in alerts),
+        "alerts": sorted({alert.name for alert in alerts}),
+        "channels": sorted({channel for alert in alerts for channel in alert.channels} - {Channel.PUSH}),
+        "reasons": sorted({reason for alert in alerts for reason in alert.reasons}),
     }
 
 

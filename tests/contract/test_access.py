@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract import standards
 from tests.contract.test_search import index_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 from tests.waiting import until
 
@@ -289,3 +290,21 @@ def test_permissions_and_tokens_have_upstreams_shape(administrator: httpx.Client
         assert standards.problems(shape, alice.get("/permissions/table").json()) == []
         personal_token = alice.put("/users/security/token", json={"tokenName": "x", "JWTTokenExpiry": "1"}).json()
     assert standards.problems("auth/personalAccessToken.json", personal_token) == []
+
+
+def test_an_alert_on_policies_and_roles_tells_of_changed_access(
+    administrator: httpx.Client, served: Served, sqlite_engine: Engine
+) -> None:
+    officer_id, officer = served.person("officer")
+    rules = {"resources": ["policy", "role"], "rules": []}
+    ways = [{"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["officer"]}}]
+    alert = {"name": "Access", "alertType": "Notification", "filteringRules": rules, "destinations": ways}
+    create_entity(administrator, "/events/subscriptions", **alert)
+    policy = restrict(administrator, officer_id, {"effect": "deny", "operations": ["ViewSampleData"]})
+    change = {"op": "add", "path": "/rules/0/operations", "value": ["ViewSampleData", "ViewUsage"]}
+    assert send_patch(administrator, f"/policies/{policy['id']}", change).is_success
+    notify_all(sqlite_engine)
+    with officer:
+        entries = officer.get(f"/users/{officer_id}/notifications?tab=all").json()["data"]
+    titles = {entry["title"].partition(":")[0] for entry in entries}
+    assert {policy["name"], f"R{officer_id}"} <= titles

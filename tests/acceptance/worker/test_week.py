@@ -37,6 +37,9 @@ from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.recipients.team_follows import TeamFollows
 
+SUBJECT_TO_BEN = (
+    "has_rows of customers: incident assigned to you (substitute of dana, who is away until 2026-01-09 23:00 UTC)"
+)
 LONGEST_MAIL = 60
 """Lines, for five changes of two assets in two days."""
 
@@ -45,7 +48,7 @@ BELL_COUNT = 47
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 1, 5, tzinfo=BERLIN)
-DANA = "dana@example.com"
+DANA, BEN = "dana@example.com", "ben@example.com"
 SETTINGS = MailSettings("tocsin@example.com", "https://tocsin.example.com")
 PREFERENCES: Document = {
     "timezone": "Europe/Berlin",
@@ -64,15 +67,18 @@ def ms_at(day: int, time: str = "00:00") -> int:
 
 @dataclass
 class Mailbox:
-    """A mail server that notes what Dana gets, and when."""
+    """A mail server that notes what Dana gets, and when; and what her substitute gets."""
 
     clock: Clock
     mails: list[tuple[str, str]] = field(default_factory=list)
+    subjects_to_ben: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
     async def send(self, dispatch: Dispatch, _destination: Destination, *, now_ms: int) -> Outcome:
+        mail = read_mail(render_mail(dispatch, SETTINGS, now_ms=now_ms).content)
+        if dispatch.message.target == BEN:
+            self.subjects_to_ben.append(str(mail["Subject"]))
         if dispatch.message.target == DANA:
-            mail = read_mail(render_mail(dispatch, SETTINGS, now_ms=now_ms).content)
             when = datetime.fromtimestamp(self.clock.now_ms() / 1_000, BERLIN).strftime("%a %H:%M")
             self.mails.append((when, str(mail["Subject"])))
             self.texts.append(text_of(mail))
@@ -256,6 +262,7 @@ async def test_a_person_who_has_chosen_much_gets_each_mail_of_a_week_once_and_in
     assert {mark: text.count(mark) for mark in single_marks} == dict.fromkeys(single_marks, 1)
     assert "Nothing." not in text, "of a service that she mutes"
     assert "incident assigned to ben (your substitute, as you are away until 2026-01-10 00:00 CET)" in text
+    assert mailbox.subjects_to_ben == [SUBJECT_TO_BEN]
     assert "What to do: nothing: it is well again" in text
     assert max(len(mail.splitlines()) for mail in mailbox.texts) <= LONGEST_MAIL
     assert week.bell_count() == BELL_COUNT

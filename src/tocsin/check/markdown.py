@@ -49,14 +49,7 @@ def _end_of(report: CheckReport) -> Iterator[str]:
 
 def _lines_of(checked: CheckedProposal) -> Iterator[str]:
     yield f"**{escape(checked.proposal.asset)}** ({escape(f'{checked.proposal.file}:{checked.proposal.line}')})\n"
-    yield from (f"- {escape(line)}" for line in checked.changes_in_words())
-    if checked.reader_count:
-        yield f"- read by {count_text(checked.reader_count, 'asset')}:"
-        yield from (f"  - {escape(line)}" for line in checked.readers_in_words())
-    for name in checked.names_of_adapted:
-        yield f"- no longer read by {escape(name)}, which this changes, too"
-    if tests := checked.tests_in_words():
-        yield f"- tested by {escape(tests)}"
+    yield from (f"{'  ' * depth}- {escape(line)}" for depth, line in checked.details())
     for rule in checked.broken:
         yield f"- {'❌' if rule.level is RuleLevel.ERROR else '⚠️'} {escape(rule.name)}"
 

@@ -1,12 +1,12 @@
 """Report of a check: each proposed change with what the server says of it and the rules that it breaks.
 
-Next: ``check/text.py``, ``check/markdown.py``, ``check/sarif.py``, which print it.
+Next: ``check/markdown.py``, ``check/sarif.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tocsin.check.policy import CheckPolicy, CheckRule, RuleLevel, broken_rules
@@ -70,10 +70,17 @@ class CheckedProposal:
         lines += [f"{count_text(hidden_count, 'asset')} that you may not see"] if hidden_count else []
         return lines
 
-    def tests_in_words(self) -> str:
-        """Return the tests of what changes; empty if there are none."""
-        names = [str(one.get("fullyQualifiedName") or one["id"]) for one in self.answer["tests"]]
-        return list_text(names, limit=5)
+    def details(self) -> Iterator[tuple[int, str]]:
+        """Yield what is to be said of the change but for its rules, line by line, each with its depth from 0."""
+        yield from ((0, line) for line in self.changes_in_words())
+        if self.reader_count:
+            yield 0, f"read by {count_text(self.reader_count, 'asset')}:"
+            yield from ((1, line) for line in self.readers_in_words())
+        yield from ((0, f"no longer read by {name}, which this changes, too") for name in self.names_of_adapted)
+        if tests := [str(one.get("fullyQualifiedName") or one["id"]) for one in self.answer["tests"]]:
+            yield 0, f"tested by {list_text(tests, limit=5)}"
+        if missing := self.answer["missingColumns"]:
+            yield 0, f"not in the catalogue: {', '.join(missing)}"
 
 
 def reader_in_words(reader: Document) -> str:
@@ -138,6 +145,40 @@ class CheckReport:
         }
 
 
+@dataclass
+class RecipientSum:
+    """Adds up the recipients of portions, by person and by address; ``is_named`` says that they are shown by name.
+
+    Portions must name them if there are several.
+    """
+
+    is_named: bool
+    _portions: list[Document] = field(default_factory=list)
+
+    def add(self, recipients: Document) -> None:
+        """Add what a portion was answered."""
+        self._portions.append(recipients)
+
+    def as_document(self) -> Document:
+        """Return the recipients of all portions, in the form of one."""
+        if not self._portions:
+            return {"people": 0, "addresses": 0, "isComplete": True} | ({"data": []} if self.is_named else {})
+        if len(self._portions) == 1:
+            return self._portions[0]
+        by_key: dict[tuple[str, ...], Document] = {}
+        for recipient in (one for portion in self._portions for one in portion["data"]):
+            key = (recipient["user"]["id"],) if "user" in recipient else (recipient["channel"], *recipient["alerts"])
+            known_recipient = by_key.setdefault(key, recipient | {"events": 0})
+            known_recipient["events"] += recipient["events"]
+            for part in {"alerts", "reasons", "channels"} & recipient.keys():
+                known_recipient[part] = sorted({*known_recipient[part], *recipient[part]})
+        data = sorted(by_key.values(), key=lambda one: -one["events"])
+        people_count = sum("user" in one for one in data)
+        is_complete = all(portion["isComplete"] for portion in self._portions)
+        recipients = {"people": people_count, "addresses": len(data) - people_count, "isComplete": is_complete}
+        return recipients | ({"data": data} if self.is_named else {})
+
+
 def build_report(
     proposals: Sequence[FiledProposal],
     answer: Document,
@@ -168,3 +209,21 @@ def _recipient_in_words(recipient: Document) -> str:
     who = str(user.get("displayName") or user.get("name") or user["id"]) if user else f"{recipient['channel']} address"
     why = ", ".join((*recipient["alerts"], *recipient["reasons"]))
     return f"{who}: {count_text(recipient['events'], 'change')} ({why})" if why else who
+
+
+def text_lines(report: CheckReport) -> Iterator[str]:
+    """Yield the lines of a report: what breaks first, then the rest, whom it would notify, and the verdict."""
+    for checked in sorted(report.checked, key=lambda one: (not one.broken, not one.is_breaking)):
+        yield from _lines_of(checked)
+    if report.checked:
+        yield f"Would notify: {report.recipients_in_words()}."
+        yield from (f"  {line}" for line in report.recipient_lines())
+    if report.acknowledgement is not None:
+        yield f"Acknowledged: {report.acknowledgement}"
+    yield report.verdict()
+
+
+def _lines_of(checked: CheckedProposal) -> Iterator[str]:
+    yield f"{checked.proposal.asset}  ({checked.proposal.file}:{checked.proposal.line})"
+    yield from (f"{'  ' * (depth + 1)}{line}" for depth, line in checked.details())
+    yield from (f"  {rule.level}: {rule.name}" for rule in checked.broken)

@@ -16,10 +16,8 @@ from tocsin.check.announcing import announce_unannounced
 from tocsin.check.markdown import markdown_text
 from tocsin.check.policy import DEFAULT_POLICY, CheckPolicy, parse_policy
 from tocsin.check.proposals import FiledProposal
-from tocsin.check.recipients import RecipientSum
-from tocsin.check.report import CheckReport, build_report
+from tocsin.check.report import CheckReport, RecipientSum, build_report, text_lines
 from tocsin.check.sarif import sarif_document
-from tocsin.check.text import text_lines
 from tocsin.chunks import chunks_of
 from tocsin.cli.alertfiles import text_of
 from tocsin.cli.exit_codes import AGAINST_RULES

@@ -11,11 +11,9 @@ from tocsin.check.announcing import announce_unannounced
 from tocsin.check.markdown import LONGEST_COMMENT, escape, markdown_text
 from tocsin.check.policy import DEFAULT_POLICY, CheckPolicy, parse_policy
 from tocsin.check.proposals import FiledProposal
-from tocsin.check.recipients import RecipientSum
-from tocsin.check.report import CheckReport, build_report
+from tocsin.check.report import CheckReport, RecipientSum, build_report, text_lines
 from tocsin.check.sarif import sarif_document
 from tocsin.check.schema_files import schema_proposals
-from tocsin.check.text import text_lines
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
 

@@ -138,17 +138,21 @@ def test_channels_are_those_of_alerts_that_one_may_edit_whatever_people_prefer(
     administrator: httpx.Client, world: dict[str, Json], person: Person
 ) -> None:
     zoe_id, zoe = person("zoe")
-    destination = {"category": "Users", "type": "Email", "config": {"receivers": ["zoe"]}}
+    destination = {"category": "Users", "type": "Email", "config": {"receivers": ["zoe", "bob"]}}
     create_alert(
         administrator, name="Mails", alertType="Notification", filteringRules=OF_TABLES, destinations=[destination]
     )
     before = check(administrator, change_of(world["orders"], **DROP), people=True)["recipients"]
-    of_zoe = {one["user"]["name"]: one for one in before["data"]}["zoe"]
+    by_name = {one["user"]["name"]: one for one in before["data"]}
+    of_zoe = by_name["zoe"]
+    assert by_name["bob"]["channels"] == ["Email"]
     assert of_zoe["channels"] == ["Email"] and of_zoe["alerts"] == ["Mails"]
     answer = zoe.put(f"/users/{zoe_id}/mutes", json={"kind": "everything"})
     assert answer.is_success, answer.text
     after = check(administrator, change_of(world["orders"], **DROP), people=True)["recipients"]
     assert after == before, "nobody learns what a person has muted"
+    own_recipients = check(zoe, change_of(world["orders"], **DROP), people=True)["recipients"]
+    assert own_recipients["data"] == [], "of an alert's other people one learns nothing; the change would be one's own"
     assert administrator.put(f"/tables/{world['orders']['id']}/followers/{zoe_id}").is_success
     followers = {"category": "Followers", "type": "Email"}
     create_alert(

@@ -6,7 +6,7 @@ Each event is judged by itself, after all that is in the log. Next: ``flow/pipel
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -35,6 +35,7 @@ from tocsin.flow.pipeline import (
 from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.model.mute import Mute
 from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.stored import CapturedEvent
 from tocsin.model.subscription import Channel, EventSubscription
@@ -113,6 +114,14 @@ class RehearsedEvents(SqlEvents):
         return {offset: self.by_offset[offset] for offset in offsets}
 
 
+class UnmutedDirectory(SqlDirectory):
+    """Directory of a store in which no person has muted anything: it is theirs to know what they have muted."""
+
+    def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
+        """Return what addresses that are no users' have unsubscribed from."""
+        return super().mutes([one for one in who if "@" in one], about_ids)
+
+
 class RehearsalAudience:
     """Whom events would notify; ``add`` takes them as they are rehearsed, ``as_document`` says it of all of them."""
 
@@ -174,7 +183,7 @@ class RehearsalAudience:
     @cached_property
     def _lookups(self) -> Lookups:
         return Lookups(
-            directory=SqlDirectory(self._engine),
+            directory=UnmutedDirectory(self._engine),
             policies=PermissionCache(SqlSubjects(self._engine)).current_policies(),
             events=self._events,
             find_held_back=partial(Holding(self._engine).find_held_back, may_claim=False),

@@ -165,6 +165,22 @@ def test_channels_are_those_of_alerts_that_one_may_edit_whatever_people_prefer(
     )
 
 
+@pytest.mark.parametrize("kind", ["asset", "alert"])
+def test_nobody_learns_which_of_several_alerts_a_person_has_muted(
+    administrator: httpx.Client, world: dict[str, Json], person: Person, kind: str
+) -> None:
+    zoe_id, zoe = person("zoe")
+    mails = {"category": "Users", "type": "Email", "config": {"receivers": ["zoe"]}}
+    fields = {"alertType": "Notification", "filteringRules": OF_TABLES, "destinations": [mails]}
+    create_alert(administrator, name="Others", **fields)
+    alert = create_alert(administrator, name="Mails", **fields)
+    before = check(administrator, change_of(world["orders"], **DROP), people=True)["recipients"]
+    assert {one["user"]["name"]: one["alerts"] for one in before["data"]}["zoe"] == ["Mails", "Others"]
+    subject = {"type": "table", "id": world["orders"]["id"]} if kind == "asset" else {"id": alert["id"]}
+    assert zoe.put(f"/users/{zoe_id}/mutes", json={"kind": kind, **subject}).is_success
+    assert check(administrator, change_of(world["orders"], **DROP), people=True)["recipients"] == before
+
+
 def test_hidden_readers_are_counted_and_hidden_assets_are_not_there(
     administrator: httpx.Client, world: dict[str, Json], person: Person
 ) -> None:

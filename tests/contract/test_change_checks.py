@@ -213,6 +213,7 @@ def test_what_the_change_adapts_reads_it_no_more_nor_what_is_made_from_that(
         ({}, "changes"),
         ({"changes": []}, "changes"),
         ({"changes": [{"entityType": "table", "fullyQualifiedName": "a.b.c.d"}]}, "changes[0]"),
+        ({"changes": [{"entityType": "databaseSchema", "fullyQualifiedName": "a.b.c", "deleted": True}]}, "no others"),
         (
             {"changes": [{"entityType": "user", "fullyQualifiedName": "admin", "deleted": True}]},
             "changes[0].entityType",
@@ -228,6 +229,18 @@ def test_wrong_requests_name_their_place(administrator: httpx.Client, body: Json
     answer = administrator.post("/changes/check", json=body)
     assert (answer.status_code, answer.json()["code"]) == (400, 400), answer.text
     assert place in answer.json()["message"], answer.text
+
+
+def test_a_tag_cannot_be_proposed_so_that_a_hidden_one_is_not_guessed(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    tag = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    for column in (
+        {"name": "id", "tags": [tag]},
+        {"name": "id", "dataType": "STRUCT", "children": [{"name": "x", "dataType": "INT", "tags": [tag]}]},
+    ):
+        answer = administrator.post("/changes/check", json={"changes": [change_of(world["orders"], columns=[column])]})
+        assert (answer.status_code, "tags cannot be proposed" in answer.text) == (400, True), answer.text
 
 
 def test_a_malformed_column_is_refused_with_its_place(administrator: httpx.Client, world: dict[str, Json]) -> None:
@@ -247,7 +260,7 @@ def test_whatever_is_proposed_is_answered_or_refused(administrator: httpx.Client
     proposals += [change_of(asset, columns=[{"name": name, "dataType": kind}]) for name in _NAMES for kind in _TYPES]
     proposals += [
         change_of(asset, columns=[{"name": "id", key: value}])
-        for key in ("dataLength", "precision", "children", "tags", "constraint", "fullyQualifiedName", "description")
+        for key in ("dataLength", "precision", "children", "tags", "constraint", "fullyQualifiedName", "arrayDataType")
         for value in _VALUES
     ]
     proposals += [change_of(asset, messageSchema={"schemaText": text}) for text in ("{", "", 5)]

@@ -462,6 +462,16 @@ def test_one_person_handles_incidents_so_often_in_an_hour(small: Served, sqlite_
         assert administrator.put("/incidents/INC-1/resolve").status_code == 200
 
 
+@with_limits(events_per_person_per_hour=2)
+def test_one_person_checks_so_many_changes_in_an_hour(small: Served) -> None:
+    _, mallory = small.person("mallory")
+    with small.administrator() as administrator, mallory:
+        fqn = warehouse(administrator)["fullyQualifiedName"]
+        proposal = {"entityType": "table", "fullyQualifiedName": fqn, "removedColumns": ["id"]}
+        checks = [mallory.post("/changes/check", json={"changes": [proposal]}) for _ in range(3)]
+        assert [check.status_code for check in checks] == [200, 200, 429]
+
+
 def test_the_description_of_the_api_is_written_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     descriptions: list[Any] = []
     describe = served.app.openapi

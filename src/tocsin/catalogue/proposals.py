@@ -79,7 +79,7 @@ def _edited_document(stored: Stored, proposal: ProposedChange, edit: _ColumnEdit
     if proposal.message_schema is not None:
         if "messageSchema" not in ENTITY_TYPES[stored.entity_type].keys:
             raise InvalidInput(f"{stored.entity_type} {stored.fqn} has no messages", field="messageSchema")
-        document["messageSchema"] = {**(document.get("messageSchema") or {}), **proposal.message_schema}
+        document["messageSchema"] = {**(document.get("messageSchema") or {}), **proposal.message_schema.to_wire()}
     return document
 
 

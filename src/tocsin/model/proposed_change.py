@@ -17,6 +17,28 @@ MOST_CONDITIONS = 50
 
 _LONGEST_NAME = 3_072
 _MOST_COLUMNS = 2_000
+_LONGEST_SCHEMA = 1_048_576
+_COLUMN_KEYS = frozenset(
+    (
+        "name",
+        "dataType",
+        "dataLength",
+        "precision",
+        "scale",
+        "arrayDataType",
+        "dataTypeDisplay",
+        "constraint",
+        "children",
+    )
+)
+"""What can be proposed of a column: names of tags, people and glossary terms cannot, which may be hidden."""
+
+
+class ProposedSchema(WireModel):
+    """A new schema of messages."""
+
+    schema_text: str = Field(max_length=_LONGEST_SCHEMA)
+    schema_type: str | None = Field(default=None, max_length=40)
 
 
 class ProposedChange(WireModel):
@@ -25,8 +47,8 @@ class ProposedChange(WireModel):
     Attributes
     ----------
     removed_columns : names or paths of columns, as the asset or the proposal spells them
-    columns : columns that are new, or what is new of columns that are there; each with its ``name``
-    message_schema : the new schema of a topic, ``schemaText`` and ``schemaType``
+    columns : columns that are new, or what is new of columns that are there: ``name``, type, ``constraint``
+    message_schema : the new schema of a topic
     adapted : FQNs of assets that are made from this one and that the same pull request makes without what goes
     """
 
@@ -35,15 +57,14 @@ class ProposedChange(WireModel):
     deleted: bool = False
     removed_columns: tuple[str, ...] = Field(default=(), max_length=_MOST_COLUMNS)
     columns: tuple[Document, ...] = Field(default=(), max_length=_MOST_COLUMNS)
-    message_schema: Document | None = None
+    message_schema: ProposedSchema | None = None
     adapted: tuple[str, ...] = Field(default=(), max_length=_MOST_COLUMNS)
 
     @field_validator("columns")
     @classmethod
     def _check_columns(cls, columns: tuple[Document, ...]) -> tuple[Document, ...]:
         for number, column in enumerate(columns):
-            if not isinstance(column.get("name"), str) or not column["name"]:
-                raise ValueError(f"[{number}]: its name is missing")
+            _check_column(column, f"[{number}]")
         return columns
 
     @model_validator(mode="after")
@@ -54,6 +75,19 @@ class ProposedChange(WireModel):
         if not self.deleted and not any(changes):
             raise ValueError("changes nothing: give deleted, removedColumns, columns or messageSchema")
         return self
+
+
+def _check_column(column: object, place: str) -> None:
+    """Refuse what is no column, or says more of it than its type."""
+    if not isinstance(column, dict) or not isinstance(column.get("name"), str) or not column["name"]:
+        raise ValueError(f"{place}: must be a column with its name")
+    if unknown_keys := sorted(column.keys() - _COLUMN_KEYS):
+        raise ValueError(f"{place}: {unknown_keys[0]} cannot be proposed; what can: {', '.join(sorted(_COLUMN_KEYS))}")
+    children = column.get("children")
+    if children is not None and not isinstance(children, list):
+        raise ValueError(f"{place}.children: must be a list of columns")
+    for number, child in enumerate(children or ()):
+        _check_column(child, f"{place}.children[{number}]")
 
 
 class ChangeCheck(WireModel):

@@ -30,7 +30,7 @@ from tocsin.model.breaking import BreakingReason
 from tocsin.model.change import LoggedEvent
 from tocsin.model.change_request import MOST_CONSUMERS, ConsumerVerdict
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.lineage import Edge
 from tocsin.model.proposed_change import ChangeCheck, ProposedChange
 from tocsin.model.stored import Key
@@ -214,7 +214,7 @@ def check_changes(check: ChangeCheck, caller: Caller) -> Document:
 
     Raises
     ------
-    InvalidInput : a type is no asset, a condition is wrong, or a proposal does not fit its asset; with its place
+    InvalidInput : a type is no asset or holds others, a condition is wrong, or a proposal does not fit; with its place
     """
     conditions = [_parse(condition, number) for number, condition in enumerate(check.conditions)]
     audience = caller.parts.make_audience()
@@ -242,8 +242,9 @@ def _check_one(
     proposal: ProposedChange, number: int, conditions: Sequence[Node], *, caller: Caller, with_owners: bool
 ) -> _Checked:
     kind = ENTITY_TYPES.get(proposal.entity_type)
-    if kind is None or not kind.is_asset:
-        raise InvalidInput("must be a type of asset", field=f"changes[{number}].entityType")
+    if kind is None or not kind.is_asset or types_below(kind.name):
+        field_name = f"changes[{number}].entityType"
+        raise InvalidInput("must be a type of asset that holds no others, such as table or topic", field=field_name)
     rehearsed_change = _rehearse(proposal, number, caller) if _is_visible(proposal, caller) else None
     checked_change = _Checked(
         proposal,
@@ -258,10 +259,13 @@ def _check_one(
 
 
 def _rehearse(proposal: ProposedChange, number: int, caller: Caller) -> RehearsedProposal | None:
-    """Rehearse a change as the caller, whatever they may edit: nothing of it is kept."""
-    writes = Writes(caller.parts.catalogue, caller.parts.clock, bounds=caller.parts.writes.bounds).rehearsal()
+    """Rehearse a change as the caller, whatever they may edit; it is not kept, but counts, since it takes as long."""
+    bounds = caller.parts.writes.bounds
+    writes = Writes(caller.parts.catalogue, caller.parts.clock, bounds=bounds).rehearsal()
     try:
-        return writes.within(partial(rehearse, proposal=proposal), actor=caller.actor)
+        rehearsed_change = writes.within(partial(rehearse, proposal=proposal), actor=caller.actor)
+        bounds.write_counts.add(caller.actor, rehearsed_change.events if rehearsed_change else ())
+        return rehearsed_change
     except InvalidInput as error:
         place = f"changes[{number}]" + (f".{error.field}" if error.field else "")
         raise InvalidInput(error.message, field=place) from error

@@ -56,7 +56,7 @@ class Office:
 
     def mails(self, alert: str) -> list[tuple[str, str]]:
         """Return the recipients and texts of the mails that name an alert as a reason."""
-        mention = re.compile(rf"\(alert {re.escape(alert)}[;)]")
+        mention = re.compile(rf"\(alerts? ([^()]*(, | and ))?{re.escape(alert)}(,| and |[;)])")
         mails: list[Json] = [one for one in self.receiver.arrivals() if one["kind"] == "mail"]
         return [(one["to"][0], one["text"]) for one in mails if mention.search(one["text"])]
 

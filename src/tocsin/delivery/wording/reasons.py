@@ -22,7 +22,6 @@ RECEIVERS: dict[str, str] = {
     **dict.fromkeys((Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT), "channel"),
 }
 """What an alert names on each channel that names no person; of all others, an address."""
-_MOST_ALERTS = 5
 _OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_UPDATED})
 
 
@@ -47,7 +46,7 @@ def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "", a
 def _alerts_text(names: Sequence[str]) -> str:
     if not names:
         return ""
-    return f" (alert{'s' if len(names) > 1 else ''} {list_text(names, limit=_MOST_ALERTS)})"
+    return f" (alert{'s' if len(names) > 1 else ''} {list_text(names, limit=len(names))})"
 
 
 def reason_context(event: ChangeEvent, answerable: AskedFor = NOT_ASKED) -> ReasonContext:

@@ -339,8 +339,8 @@ class Caller:
             assignees = [self.reference(one) for one in step.assignees]
             request["taskDetails"] = {"type": "UpdateDescription", "assignees": assignees, "suggestion": "Better."}
         if step.kind == "Announcement":
-            start_ms = self.started_ms - (len(self._threads) + 1) * DAY_MS  # it begins at once, and overlaps none
-            request["announcementDetails"] = {"startTime": start_ms, "endTime": start_ms + DAY_MS - 1}
+            start_ms = self.started_ms - DAY_MS  # it begins at once; an asset has one, as they may not overlap
+            request["announcementDetails"] = {"startTime": start_ms, "endTime": start_ms + 365 * DAY_MS}
         thread = self.ask("POST", "/feed", step.actor, json=request)
         self._threads[step.thread] = thread["id"], thread.get("task", {}).get("id", 0)
 

@@ -481,7 +481,9 @@ class _Writer:
             yield from self._answer(self.random.choice(running))
         elif about:
             self.thread_count += 1
-            kind = self.random.choice(("Conversation", "Task", "Announcement"))
+            key = self.random.choice(about)
+            is_announced = any(one.about == key and one.kind == "Announcement" for one in self.world.threads.values())
+            kind = self.random.choice(("Conversation", "Task", *(() if is_announced else ("Announcement",))))
             mentions = tuple(self._some_principals(2)) if kind == "Conversation" else ()
             assignees = (
                 self._without_bots(("user", self.random.choice(self.writers)), *self._some_principals(1))
@@ -489,7 +491,7 @@ class _Writer:
                 else ()
             )
             author, name = self.random.choice(self.writers), f"thread {self.thread_count}"
-            yield StartThread(author, name, self.random.choice(about), kind, mentions, assignees)
+            yield StartThread(author, name, key, kind, mentions, assignees)
 
     def _answer(self, name: str) -> Iterator[Step]:
         thread = self.world.threads[name]

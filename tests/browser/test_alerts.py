@@ -120,7 +120,7 @@ def test_from_nothing_to_a_slack_message_at_a_receiver(
     page.get_by_role("button", name="Expression").click()
     condition = page.get_by_role("textbox", name="Condition")
     condition.fill("evntType == 'entityUpdated'")
-    expect(page.get_by_text("Line 1, column 1: unknown field 'evntType'")).to_be_visible()
+    expect(page.get_by_text("Line 1, column 1: unknown field 'evntType'").first).to_be_visible()
     page.get_by_role("button", name="Write eventType").click()
     expect(page.get_by_text("valid", exact=True)).to_be_visible()
     page.get_by_role("button", name="Form").click()

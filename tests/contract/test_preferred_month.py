@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
-from sqlalchemy import Engine, event, update
+from sqlalchemy import Engine, update
 from tests.contract.test_explain import describe
 from tests.contract.test_next_digest import ann, stored_rows
 from tests.notifying import notify_all
 from tests.serving import Json, Served
+from tests.store.test_subscriptions import counted_statements
 
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import notification
@@ -91,15 +92,13 @@ def test_what_the_reader_may_not_see_is_not_counted_and_nobody_reads_the_month_o
 def test_the_number_of_statements_does_not_depend_on_that_of_notifications(
     ann: Any, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
-    statements: list[str] = []
-    event.listen(sqlite_engine, "before_cursor_execute", lambda *parts: statements.append(parts[2]))
     counts = []
     for number in (1, 8):
         for text in range(number):
             describe(administrator, orders, f"text {number} {text}")
         notify_all(sqlite_engine)
         month_of(ann)
-        statements.clear()
-        month_of(ann)
+        with counted_statements(sqlite_engine) as statements:
+            month_of(ann)
         counts.append(len(statements))
     assert counts[0] == counts[1]

@@ -1,1 +1,0 @@
-import{ji as e}from"./shared-BNMMeg1Y.js";var t=t=>({queryKey:[`permissions`,t],queryFn:async()=>{let{permissions:n}=await e(`permissions/${t}`);return new Set(n.filter(({access:e})=>e===`allow`).map(({operation:e})=>e))},retry:!1,staleTime:6e4});export{t};

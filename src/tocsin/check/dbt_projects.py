@@ -134,9 +134,11 @@ class ProjectComparison:
         change = self._column_changes(node, head_id) if self._may_differ(node, self.head.nodes[head_id]) else {}
         if not change:
             return None
-        adapted_fqns = self._find_adapted(head_id, change.get("removedColumns", []))
-        adapted = {"adapted": adapted_fqns} if adapted_fqns else {}
-        return FiledProposal(document | change | adapted, self._file_of(self.head.nodes[head_id]))
+        changed_names = [column["name"] for column in change.get("columns", ())]
+        removed_names = change.get("removedColumns", ())
+        adapted_fqns = self._find_adapted(head_id, [*removed_names, *changed_names]) if removed_names else []
+        change |= {"adapted": adapted_fqns} if adapted_fqns else {}
+        return FiledProposal(document | change, self._file_of(self.head.nodes[head_id]))
 
     def _may_differ(self, node: Node, head_node: Node) -> bool:
         """Return whether the columns of a model may differ: it, or something that it is made from, has changed."""
@@ -191,16 +193,16 @@ class ProjectComparison:
         change: Document = {"removedColumns": removed_names} if removed_names else {}
         return change | ({"columns": columns} if columns else {})
 
-    def _find_adapted(self, head_id: str, removed_columns: Sequence[str]) -> list[str]:
-        """Return the tables of the project that read a model directly, and none of these columns any more."""
-        removed_names = {name.lower() for name in removed_columns}
+    def _find_adapted(self, head_id: str, columns: Sequence[str]) -> list[str]:
+        """Return the tables of the project that read a model directly, and none of these columns."""
+        touched_names = {name.lower() for name in columns}
         places, adapted_fqns = ProjectPlaces(self.head, self.service), set[str]()
-        for reader in self.head.tables() if removed_names else ():
+        for reader in self.head.tables() if touched_names else ():
             if reader.unique_id not in self._changed_ids or head_id not in self.head.tables_behind(reader.depends_on):
                 continue
             self._head_columns.of(reader.unique_id)
             names = self._head_columns.names_read_by(reader.unique_id)
-            if names is not None and names.isdisjoint(removed_names):
+            if names is not None and names.isdisjoint(touched_names):
                 adapted_fqns.add(places.table_fqn(reader))
         return sorted(adapted_fqns)
 

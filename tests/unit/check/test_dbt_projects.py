@@ -103,6 +103,15 @@ def test_a_reader_that_no_longer_reads_what_goes_is_adapted(states: TwoStates) -
     assert "adapted" not in proposals[orders].document
 
 
+def test_a_reader_of_a_column_that_gets_another_type_is_not_adapted(states: TwoStates) -> None:
+    def edit_both(head: DbtProject) -> None:
+        set_code(head, ORDERS, "select id, cast(total as int) as total from shop.main.raw_orders")
+        set_code(head, SUMS, "select id, total as sum from shop.main.orders")
+
+    change = change_of(states.compare(edit_both)[0][f"{SERVICE}.shop.main.orders"])
+    assert (change["removedColumns"], "adapted" in change) == (["email"], False), "it still reads the total"
+
+
 def test_a_model_that_goes_is_deleted_and_a_source_is_not(states: TwoStates) -> None:
     def remove(head: DbtProject) -> None:
         del head.nodes[SUMS]

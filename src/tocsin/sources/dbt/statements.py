@@ -17,7 +17,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import build_scope
 
-DIALECTS = {
+_DIALECTS = {
     "athena": "athena",
     "bigquery": "bigquery",
     "clickhouse": "clickhouse",
@@ -60,7 +60,7 @@ class StatementReader:
 
     def origins_of(self, statement: str) -> dict[str, frozenset[ColumnOf]]:
         """Return what each column that a query makes is made from, by its name; empty if it cannot be read."""
-        dialect = DIALECTS.get(self.adapter)
+        dialect = _DIALECTS.get(self.adapter)
         if dialect is None:
             return {}
         try:
@@ -73,7 +73,7 @@ class StatementReader:
 
         None: the query cannot be read, or takes all columns of a table whose columns are not known.
         """
-        dialect = DIALECTS.get(self.adapter)
+        dialect = _DIALECTS.get(self.adapter)
         if dialect is None:
             return None
         try:
@@ -87,7 +87,7 @@ class StatementReader:
 
     def names_read_by(self, statement: str) -> frozenset[str] | None:
         """Return the names of all columns that a statement reads, in lower case; None if they cannot be known."""
-        dialect = DIALECTS.get(self.adapter)
+        dialect = _DIALECTS.get(self.adapter)
         if dialect is None:
             return None
         try:
